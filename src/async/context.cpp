@@ -410,8 +410,11 @@ Status Context::wait(const detail::StopTokens& stop) {
 }
 
 void Context::give_up() const noexcept {
+  // What has failed waits for nothing.
   const auto give_up = [](const Moment& moment) {
-    if (moment.timeline) semaphore(moment).give_up(moment.value);
+    if (state_of(moment) == detail::MomentState::kPending) {
+      semaphore(moment).give_up(moment.value);
+    }
   };
   give_up(chain_);
   for (const Part* part = parts_; part != nullptr; part = part->next) give_up(part->end);

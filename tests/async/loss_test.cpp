@@ -138,13 +138,16 @@ TEST_F(AsyncLostDevice, FailsAllThatIsOnItWithOneStatusAndWhatDependsOnItElsewhe
   while (on_lost(1).load() != 2) std::this_thread::yield();  // until the Task's tree is submitted
   lose();
   task.join();
-  EXPECT_TRUE(a.done() && b.done() && d.done()) << "though no lane has run";
+  EXPECT_TRUE(a.done() && b.done()) << "though no lane has run";
   run_all();
-  for (const Status& status :
-       {first->status(), second->status(), made->status(), copied->status(), of_task}) {
+  for (const Status& status : {first->status(), second->status(), made->status(), of_task}) {
     EXPECT_THAT(status, lost_so());
     EXPECT_EQ(status.message(), first->status().message());
   }
+  // The Task's thread may issue it while the loss is told: then it stands behind a dead wait, which
+  // is kUnavailable (rule 27).
+  EXPECT_THAT(copied->status(), ::testing::AnyOf(lost_so(), refused_with(StatusCode::kUnavailable,
+                                                                         "fell off the bus")));
   EXPECT_THAT(other_before->value(), Each(2.0f));
   EXPECT_THAT(other_beside->value(), Each(2.0f));
 }

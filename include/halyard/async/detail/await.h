@@ -119,7 +119,6 @@ class Await {
       return Delivery<typename Op::Output>::deliver(*std::move(*output_));
     }
     give_up();
-    output_.reset();  // this may live on, beside others that need the memory
     return status;
   }
   void give_up() noexcept {
