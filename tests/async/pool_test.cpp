@@ -4,8 +4,11 @@
 #include "halyard/hal/pool.h"
 
 #include <chrono>
+#include <optional>
+#include <stdexcept>
 #include <stop_token>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 

@@ -123,8 +123,8 @@ auto as_result(WithDeadline<T>&& it) {
 }  // namespace detail
 
 // Awaits `awaitable`, all that a Task awaits, but fails with kDeadlineExceeded at `when`; a
-// duration counts from the await. The message says what was still waited for. Submitted work runs
-// to its end, as after a stop request. A Task with a deadline runs on: each of its awaits fails
+// duration counts from the await. The message says what was still waited for. Submitted work goes
+// on as after a stop request (future.h). A Task with a deadline runs on: each of its awaits fails
 // then, and those of the Tasks that it has spawned, until the with_deadline() itself has ended.
 template <class T>
 [[nodiscard("does nothing until it is awaited")]] auto with_deadline(T&& awaitable, Deadline when) {

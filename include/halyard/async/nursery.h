@@ -41,8 +41,8 @@ class SpawnedTask {
   SpawnedTask() noexcept = default;  // of no Task
 
   // Requests a stop of this Task, of those that it awaits and of those that it has spawned: each of
-  // their awaits is kCancelled from now on, also one under way. Submitted work runs to its end. A
-  // kCancelled error that the Task then throws is not one that join() throws. Without effect once
+  // their awaits is kCancelled from now on, also one under way. Submitted work goes on (future.h).
+  // A kCancelled error that the Task then throws is not one that join() throws. Without effect once
   // the Task has ended.
   void cancel() const noexcept {
     if (scope_) scope_->cancel();
@@ -57,7 +57,7 @@ class SpawnedTask {
 class Nursery {
  public:
   Nursery() noexcept = default;
-  // Destroys the Tasks that have not ended. Their submitted work runs to its end.
+  // Destroys the Tasks that have not ended. Their submitted work goes on (future.h).
   ~Nursery() = default;
   Nursery(const Nursery&) = delete;
   Nursery& operator=(const Nursery&) = delete;
