@@ -97,6 +97,21 @@ void queues_beyond_what_the_device_has_are_resource_exhausted(Context& t) {
   VERIFY_OK(t.device().create_queue({}));
 }
 
+// Many more than a lane takes at once.
+void work_that_only_other_queues_wait_for_makes_room(Context& t) {
+  const Queue first = t.device().create_queue({}).value();
+  const Queue second = t.device().create_queue({}).value();
+  const Semaphore between = t.semaphore(), done = t.semaphore();
+  const Buffer buffer = t.buffer(64);
+  const auto links = static_cast<std::uint32_t>(t.rounds(3'000));
+  for (std::uint32_t i = 1; i <= links; ++i) {
+    check(first.fill(buffer, i, 4, {.signal = {{between, i}}}));
+    check(second.barrier({.wait = {{between, i}}, .signal = {{done, i}}}));
+    VERIFY_OK(done.wait(i, kWatchdog));
+  }
+  VERIFY_EQ(buffer.map().value().as<std::uint32_t>()[15], links);
+}
+
 void created_queue_has_its_name_in_the_dump(Context& t) {
   const Semaphore never = t.semaphore();
   for (const char* const name : {"upload", "download"}) {
@@ -138,6 +153,7 @@ constexpr Case kCases[] = {
     CASE(dropped_queue_leaves_nothing_to_the_next),
     CASE(queues_can_be_created_and_dropped_without_end),
     CASE(queues_beyond_what_the_device_has_are_resource_exhausted),
+    CASE(work_that_only_other_queues_wait_for_makes_room),
     CASE(created_queue_has_its_name_in_the_dump),
     CASE(created_copy_queue_runs_no_kernels),
     CASE(unknown_kind_or_priority_is_refused),

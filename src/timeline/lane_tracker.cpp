@@ -138,7 +138,8 @@ bool LaneTracker::edges_are_complete(std::uint64_t before, Visit& visit) noexcep
 // device takes the roles of other lanes, perhaps of that one.
 bool LaneTracker::complete_to(std::uint64_t sequence, bool passed, Visit& visit) noexcept {
   if (retire_role_.exchange(true, std::memory_order_acquire)) return false;
-  if (passed && passed_ < sequence && !closed_) {
+  // The driver of a lane that marks every submission sees in poll() what it may use again.
+  if (passed && !marks_all_ && passed_ < sequence && !closed_) {
     passed_ = sequence;
     native_.note_passed(sequence);
   }

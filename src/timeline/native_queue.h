@@ -143,7 +143,7 @@ class NativeQueue {
 
   // Another lane of this device has passed a native wait for `sequence` of this one, so this one
   // has passed it, too. In place of a poll(), by the same thread; makes no native call, and may be
-  // called outside of the guard.
+  // called outside of the guard. Not called where marks_every_submission.
   virtual void note_passed(std::uint64_t sequence) noexcept { (void)sequence; }
 
   // Checks for a fault when nothing arrives (rule 23). Ok: none found.

@@ -188,6 +188,26 @@ TEST(Rule27LetGo, ALaneOfTheSameDeviceIsCompletedWithoutAPoll) {
   EXPECT_EQ(b.native().noted, 1u) << "it may use what stood at 1 again";
 }
 
+// Such a lane's driver learns from its polls alone what has ended: what it may use again, and which
+// time stamps it can read.
+TEST(Rule27LetGo, ALaneThatMarksEverySubmissionIsPolled) {
+  World world;
+  auto& device = world.device();
+  auto& b = world.queue(device, "b");
+  auto& c = world.queue(device, "c");
+  auto between = world.semaphore(), done = world.semaphore();
+  EXPECT_TRUE(world.submit(b, {}, {{between.get(), 1}}).ok());
+  EXPECT_TRUE(world.submit(c, {{between.get(), 1}}, {{done.get(), 1}}).ok());
+  c->flush();
+  EXPECT_EQ(b.native().run(), 1);
+  EXPECT_EQ(c.native().run(), 1);
+  const int polls = b.native().poll_calls;
+  EXPECT_EQ(done->query().value(), 1u);
+  EXPECT_EQ(between->value(), 1u);
+  EXPECT_EQ(b.native().poll_calls, polls + 1);
+  EXPECT_EQ(b.native().noted, 0u);
+}
+
 // Its lane is dead, but its signals have not failed yet.
 TEST(Rule27Quarantine, WhatIsSubmittedBehindADeadEntryFailsUnissued) {
   World world;

@@ -18,8 +18,8 @@ timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch,
                                   timeline::Doorbell) noexcept {
   timeline::IssueResult result;
   for (const timeline::Issue& issue : batch) {
-    // An empty lane has room.
-    if (stream_.progress() < issued_ && Scheduler::current()->random().below(256) < options_.busy) {
+    // A lane that poll() has seen empty has room.
+    if (seen_ < issued_ && Scheduler::current()->random().below(256) < options_.busy) {
       result.busy = true;
       break;
     }
@@ -50,7 +50,7 @@ timeline::Progress Lane::poll() noexcept {
   // In this order: what was done before the fault counts.
   timeline::Progress progress;
   progress.fault = stream_.query();
-  progress.sequence = stream_.progress();
+  progress.sequence = seen_ = stream_.progress();
   // A call may fail without a fault of the device.
   if (!device_.faulted()) progress.fault = {};
   return progress;

@@ -34,6 +34,7 @@ class Lane final : public timeline::NativeQueue {
   NativeDevice& device_;
   NativeStream stream_;
   std::uint64_t issued_ = 0;
+  std::uint64_t seen_ = 0;  // by poll()
 };
 
 }  // namespace halyard::inline v0::sim
