@@ -57,6 +57,8 @@ class IssueSite {
 
   // Retires what `other` has passed by now.
   void retire(LaneTracker& other) noexcept;
+  // The same of its own lane, all of it: another thread that looks may find the queue's role taken.
+  void retire_own() noexcept;
 
   LaneTracker& lane() const noexcept { return lane_; }
 

@@ -46,6 +46,26 @@ TEST_F(PoolTest, AnAllocationWaitsUntilTheHolderDropsItsBuffer) {
       StatusCode::kResourceExhausted, "which has at most 4096");
 }
 
+// The thread that asks has the role of its queue, so another one that looks may find that taken,
+// and each time anew.
+TEST_F(PoolTest, AnAllocationLooksItselfForADroppedBufferOfItsQueue) {
+  const Pool pool = one_slab();
+  const Semaphore s = semaphore();
+  {
+    const Buffer x = allocate(pool, kSlab, {.signal = {{s, 1}}});
+    step();
+    ASSERT_TRUE(queue.fill(x, 0, 4, {.wait = {{s, 1}}}).ok());
+  }
+  const Buffer y = allocate(pool, kSlab);
+  step();
+  EXPECT_FALSE(has_memory(y));
+  compute_lane.run();
+  source.clock().ahead += timeline::Engine::kLookInterval;
+  while (registry.step(base::Shell::kCompletion) || registry.step(base::Shell::kIssue)) {
+  }
+  EXPECT_TRUE(has_memory(y));
+}
+
 TEST_F(PoolTest, AWaitThatIsOverSaysWhatThePoolHolds) {
   const Pool pool = one_slab();
   const Semaphore s = semaphore(), gate = semaphore();

@@ -117,7 +117,7 @@ Answer PoolObject::wait_or_fail(PoolRequest& request, bool given_up, bool& must_
   const PoolStatistics& now = space_.statistics();
   if (!request.growth_failed && now.blocks != 0) {
     // A dropped buffer returns with its last submission, which perhaps no other thread retires. So
-    // each ask checks for it, that is every Engine::kLookInterval at the latest.
+    // each ask checks for it on all queues, that is every Engine::kLookInterval at the latest.
     must_post = !std::exchange(posted_, true);
     return Answer::kLater;
   }
@@ -182,6 +182,7 @@ Answer PoolObject::ask(PoolRequest& request, timeline::IssueSite& site, Status& 
   if (!taken) {
     // The device may have passed more than was retired.
     each_lane([&](timeline::LaneTracker& lane, std::uint64_t) { site.retire(lane); });
+    site.retire_own();
     base::LockGuard lock(mutex_);
     if (!take(request, site)) answer = wait_or_fail(request, site.is_given_up(), must_post, cause);
     if (answer != Answer::kLater && waited) waiting_.erase(request);
