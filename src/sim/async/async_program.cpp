@@ -75,6 +75,11 @@ bool AsyncProgram::open() {
         devices_, {.queues = queues_, .policy = policies_[random_.below(policies_.size())]});
     if (runtime.ok()) {
       runtime_ = *std::move(runtime);
+      const std::uint64_t three = 3 * 256 * ((sizes_[1] * sizeof(Element) + 255) / 256);
+      for (const hal::Device& device : devices_) {
+        small_pools_.push_back(
+            device.create_pool({.slab_size = three, .max_size = three}).value());
+      }
       return true;
     }
     check(may_fail, runtime.status().to_string());
@@ -173,6 +178,9 @@ void AsyncProgram::act(Actor& actor) {
       break;
     case 21:
       if (actor.may_block) request_stop();
+      break;
+    case 22:
+      use_small_pool(actor);
       break;
     default:
       await_tree(actor);

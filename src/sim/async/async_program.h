@@ -71,6 +71,7 @@ class AsyncProgram {
     bool is_cell = false;         // it runs where another tree does, as a part of it
     std::stop_token stop{};       // of its await
     bool stopped = false;         // before its await began
+    bool has_deadline = false;    // its await
     bool fails = false;           // one of its operations fails by itself
     bool allocates = false;       // it allocates memory, which may be exhausted
     bool allocates_much = false;  // it allocates more memory than there is
@@ -148,6 +149,8 @@ class AsyncProgram {
   void hold_something(Actor& actor);
   std::optional<Draft> from_held(Random& random, Tree& tree);
   void run_children(Actor& actor);
+  void use_small_pool(Actor& actor);
+  async::Task<> request(Actor& actor, std::uint32_t device, std::size_t& ended);
   static async::Task<> run_nursery(const AsyncProgram& program,
                                    std::vector<async::Task<>>& children, Random& random,
                                    const std::size_t& ended);
@@ -189,6 +192,7 @@ class AsyncProgram {
   std::unique_ptr<hal::DriverRegistry> registry_;
   std::vector<NativeDevice*> natives_;
   std::vector<hal::Device> devices_;
+  std::vector<hal::Pool> small_pools_;  // of each device, for three arrays
   async::Runtime runtime_;
   std::size_t queues_;    // of each device
   std::size_t sizes_[2];  // of tensors, in elements

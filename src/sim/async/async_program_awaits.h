@@ -82,7 +82,8 @@ void AsyncProgram::ended(Tree& tree, Answer answer, Take take) {
   tree.status = answer.status();
   // Without a request it has failed with a tree that was stopped (check_failures()).
   const bool cancelled =
-      tree.status.code() == StatusCode::kCancelled && tree.stop.stop_requested();
+      (tree.status.code() == StatusCode::kCancelled && tree.stop.stop_requested()) ||
+      (tree.status.code() == StatusCode::kDeadlineExceeded && tree.has_deadline);
   check(cancelled || !tree.stopped,
         base::format("tree {}: whether a stop was requested: {}", tree.number,
                      tree.status.to_string()));

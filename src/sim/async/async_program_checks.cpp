@@ -37,6 +37,7 @@ void AsyncProgram::drop_handles() {
         break;
       }
       case 2: {
+        const auto pools = std::exchange(small_pools_, {});
         const auto last = std::exchange(devices_, {});
         break;
       }
@@ -77,7 +78,7 @@ void AsyncProgram::wait_for_memory() {
       std::ranges::any_of(failed_calls_, std::identity())) {
     return;
   }
-  std::vector<hal::Pool> pools;
+  std::vector<hal::Pool> pools = small_pools_;
   for (const hal::Device& device : devices_) {
     for (const auto memory : {hal::MemoryType::kDeviceLocal, hal::MemoryType::kHostLocal}) {
       pools.push_back(device.default_pool(memory));

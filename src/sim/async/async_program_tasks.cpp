@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// AsyncProgram: operations that several trees are made of, and trees side by side in a nursery.
+// AsyncProgram: operations that several trees are made of, trees side by side in a nursery, and
+// requests of a small pool.
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -107,6 +109,66 @@ void AsyncProgram::run_children(Actor& actor) {
     }(*this, tree, std::move(future), keep, stop, stops, ended));
   }
   async::sync_wait(run_nursery(*this, children, random, ended), runtime, stop.get_token());
+}
+
+// --- a small pool -------------------------------------------------------------------------------
+
+// Holds one array and asks for two more, while others do so, too.
+async::Task<> AsyncProgram::request(Actor& actor, std::uint32_t device, std::size_t& ended_count) {
+  Random& random = actor.random;
+  const hal::Pool pool = small_pools_[device];
+  const auto plant_here = [&]() -> Tree& {
+    Tree& tree = plant(actor, device, sizes_[1]);
+    tree.allocates = tree.has_deadline = true;
+    return tree;
+  };
+  const auto within = [&](auto future) {
+    const std::chrono::nanoseconds time(random.below(random.one_in(2) ? 20'000 : 3'000'000));
+    return as_result(async::with_deadline(std::move(future), time));
+  };
+  std::optional<Tensor> held;
+  const Contents contents = draw_contents(random, sizes_[1]);
+  Tree& first = plant_here();
+  auto filled = place(first, async::from_host(contents, {first.size}) | async::allocate_from(pool));
+  ended(first, co_await within(std::move(filled)),
+        [&](Tensor tensor) { held = std::move(tensor); });
+  if (held) {
+    const Contents other = draw_contents(random, sizes_[1]);
+    Tree& second = plant_here();
+    second.operands.push_back(&first);
+    auto swapped = place(
+        second, async::to_host(zip(async::value(*std::move(held)),
+                                   async::from_host(other, {second.size})) |
+                               async::apply([](Tensor a, Tensor b) {
+                                 return Swapped{std::move(a), std::move(b)};
+                               }) |
+                               async::first | async::allocate_from(pool)));
+    ended(second, co_await within(std::move(swapped)),
+          [&](const Contents& read) { check_contents(second, read, other); });
+  }
+  ++ended_count;
+}
+
+// Requests that hold what the others wait for come free at their deadlines. After them the pool
+// serves one that has none.
+void AsyncProgram::use_small_pool(Actor& actor) {
+  if (!runtime_ || !actor.may_block) return;
+  const async::Runtime runtime = runtime_;
+  const auto device = static_cast<std::uint32_t>(actor.random.below(plan_.devices));
+  if (!actor.devices[device].status().ok()) return;
+  std::size_t ended_count = 0;
+  std::vector<async::Task<>> children;
+  for (std::uint64_t left = actor.random.between(2, 5); left != 0; --left) {
+    children.push_back(request(actor, device, ended_count));
+  }
+  async::sync_wait(run_nursery(*this, children, actor.random, ended_count), runtime);
+  Tree& tree = plant(actor, device, sizes_[1]);
+  tree.allocates = true;
+  const Contents contents = draw_contents(actor.random, tree.size);
+  auto last = place(tree, async::to_host(async::from_host(contents, {tree.size}) |
+                                         async::allocate_from(small_pools_[device])));
+  ended(tree, async::sync_wait(async::as_result(std::move(last))),
+        [&](const Contents& read) { check_contents(tree, read, contents); });
 }
 
 }  // namespace halyard::inline v0::sim
