@@ -72,7 +72,17 @@ struct Context::Part {
   Part* next;
 };
 
+struct Context::KeptOpen {
+  QueueRef queue;
+  KeptOpen* next;
+};
+
 Context::~Context() {
+  while (kept_open_ != nullptr) {
+    KeptOpen* const next = kept_open_->next;
+    kept_open_->~KeptOpen();
+    detail::free_frame(std::exchange(kept_open_, next), sizeof(KeptOpen));
+  }
   const bool has_work =
       chain_.timeline || joined_count_ != 0 || parts_ != nullptr || !join_error_.ok();
   if (whole_ != nullptr && has_work) end_part();
@@ -184,6 +194,20 @@ Status Context::submit_or_record(Uses&& uses, Submit&& submit, Record&& record) 
   return recording_->add(std::forward<Uses>(uses), std::forward<Record>(record));
 }
 
+// The devices of this tree's runtime are kept open by its queue, those of another one perhaps by
+// the array alone, whose last owner may be an operation that is consumed before its work is issued.
+Status Context::keep_open(const Storage* storage) {
+  const detail::DeviceState& device = *tracked(storage)->device();
+  const auto& own = queue_.device().state()->info().devices;
+  if (std::ranges::find(own, device.device()) != own.end()) return {};
+  Context* whole = this;
+  while (whole->whole_ != nullptr) whole = whole->whole_;
+  void* const frame = detail::allocate_frame(sizeof(KeptOpen));
+  if (frame == nullptr) return detail::no_memory();
+  whole->kept_open_ = ::new (frame) KeptOpen{tracked(storage)->last_queue(), whole->kept_open_};
+  return {};
+}
+
 Status Context::check_usable(const Storage* storage, const char* user) const {
   if (storage == nullptr) {
     return error(StatusCode::kInvalidArgument, "{}: a tensor that was moved from", user);
@@ -257,8 +281,13 @@ Status Context::update(Storage* target, hal::Bytes source) {
 }
 
 Status Context::copy(const StorageRange& source, const StorageRange& target, const char* user) {
-  HALYARD_RETURN_IF_ERROR(check_usable(source.storage, user));
-  HALYARD_RETURN_IF_ERROR(check_usable(target.storage, user));
+  HALYARD_RETURN_IF_ERROR(status_);
+  for (const Storage* const storage : {source.storage, target.storage}) {
+    HALYARD_RETURN_IF_ERROR(check_usable(storage, user));
+    if (tracked(storage)->device() != queue_.device().state() && !tracked(storage)->is_slot()) {
+      HALYARD_RETURN_IF_ERROR(keep_open(storage));
+    }
+  }
   return submit_or_record(
       [&](auto&& use) {
         use(source.storage, Use::kRead);

@@ -67,6 +67,7 @@ class DeviceState final : public RefCounted {
   Device handle() noexcept {
     return Device(Ref<RefCounted>(this), info_.index, info_.devices.size());
   }
+  const DeviceInfo& info() const noexcept { return info_; }
   std::size_t queue_count() const noexcept { return queues_.size(); }
   std::size_t next_queue() noexcept {
     if (queues_.size() == 1) return 0;

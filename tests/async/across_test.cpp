@@ -92,6 +92,19 @@ TEST_P(AsyncAcross, AFailureCrossesToo) {
   EXPECT_THAT(status, refused_with(StatusCode::kDataLoss, "bad input"));
 }
 
+// Its last owner is the operation, which is consumed before its work has run.
+TEST_P(AsyncAcross, ATensorThatOutlivesItsRuntimeIsReadByAnother) {
+  for (int i = 0; i < 50; ++i) {
+    const auto lone = [] {
+      const Runtime other = Runtime::open(GetParam()).value();
+      return sync_wait(ones<float>({4}) | on(other.device(1)));
+    };
+    EXPECT_THAT(sync_wait(to_host(lone()), runtime), Each(1.0f));
+    auto part = lone() | copy_to(runtime.device(1)) | on(runtime.device(0));
+    EXPECT_THAT(sync_wait(to_host(std::move(part)) | on(runtime.device(1))), Each(1.0f));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, AsyncAcross,
                          ::testing::Values("cpu://?workers=1,serial://", "serial://,cpu://",
                                            "stream://,cpu://?workers=2", "serial://,stream://",

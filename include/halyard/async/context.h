@@ -130,6 +130,7 @@ class HALYARD_EXPORT Context {
   Status join_chain();
   Status check(const detail::StopTokens& stop) const;
   void forget_joined(const detail::WaitList& waits) noexcept;
+  Status keep_open(const detail::Storage* storage);
   Status check_usable(const detail::Storage* storage, const char* user) const;
   Status check_here(const detail::Storage* storage, const char* user) const;
   void end_part() noexcept;
@@ -147,6 +148,8 @@ class HALYARD_EXPORT Context {
   Status join_error_;  // a part could not be joined, so the end of this tree is unknown
   struct Part;
   Part* parts_ = nullptr;  // those that were destroyed
+  struct KeptOpen;
+  KeptOpen* kept_open_ = nullptr;  // devices of other runtimes; the whole tree's
 };
 
 }  // namespace halyard::inline v0::async
