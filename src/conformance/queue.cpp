@@ -58,6 +58,21 @@ void work_of_a_dropped_queue_goes_on(Context& t) {
   VERIFY_EQ(buffer.map().value().as<std::uint32_t>()[0], 9u);
 }
 
+// No handle is left with which a thread could wait for it, or flush.
+void work_of_a_dropped_queue_gives_back_what_it_used(Context& t) {
+  const hal::Pool pool = t.device().create_pool({}).value();
+  const Semaphore gate = t.semaphore(), allocated = t.semaphore();
+  for (const bool is_parked : {false, true}) {
+    {
+      const Queue queue = t.device().create_queue({}).value();
+      const Buffer x = queue.allocate(pool, {.size = 64}, {.signal = {{allocated, is_parked + 1u}}}).value();
+      check(queue.fill(x, 9, 4, {.wait = {{allocated, is_parked + 1u}, {gate, is_parked ? 1u : 0u}}}));
+    }
+    if (is_parked) VERIFY_OK(gate.signal(1));
+    VERIFY_UNTIL(pool.statistics().blocks == 0);
+  }
+}
+
 void dropped_queue_leaves_nothing_to_the_next(Context& t) {
   const Semaphore gate = t.semaphore(), done = t.semaphore();
   {
@@ -150,6 +165,7 @@ constexpr Case kCases[] = {
     CASE(created_queues_of_each_kind_and_priority_run_work),
     CASE(semaphores_order_queues_of_all_priorities),
     CASE(work_of_a_dropped_queue_goes_on),
+    CASE(work_of_a_dropped_queue_gives_back_what_it_used),
     CASE(dropped_queue_leaves_nothing_to_the_next),
     CASE(queues_can_be_created_and_dropped_without_end),
     CASE(queues_beyond_what_the_device_has_are_resource_exhausted),

@@ -27,16 +27,18 @@ Status closed(std::string_view name) {
 // Shared by the handles of a created queue.
 class QueueLease final : public RefCounted {
  public:
-  QueueLease(DeviceObject& device, base::Atomic<bool>& spare) noexcept
-      : device_(handle_base(&device)), spare_(spare) {}
+  QueueLease(DeviceObject& device, QueueObject& queue, base::Atomic<bool>& spare) noexcept
+      : device_(handle_base(&device)), queue_(queue), spare_(spare) {}
 
  private:
   void on_last_handle() noexcept override {
+    queue_.leave();
     spare_.store(true, std::memory_order_release);
     device_ = {};
   }
 
   HandleRef<RefCounted> device_;
+  QueueObject& queue_;
   base::Atomic<bool>& spare_;
 };
 
@@ -133,7 +135,7 @@ Result<Queue> DeviceObject::create_queue(const QueueInfo& info, void* stream) {
     while (!created_.compare_exchange_weak(created->next, created, std::memory_order_acq_rel)) {
     }
   }
-  auto* const lease = new (std::nothrow) QueueLease(*this, created->spare);
+  auto* const lease = new (std::nothrow) QueueLease(*this, created->queue, created->spare);
   if (lease == nullptr) {
     created->spare.store(true, std::memory_order_release);
     return error(StatusCode::kResourceExhausted, "no memory for a queue");

@@ -93,6 +93,9 @@ class Queue final : public RefCounted, public WorkItem {
   bool in_flight() noexcept;
   // Has the completion shell retire what is in flight, although no thread waits for it.
   void watch() noexcept;
+  // The same for all that was submitted, if there is any left, until reopen(): no thread is left
+  // that could wait for it.
+  void watch_on() noexcept;
   void close(const Status& cause) noexcept;
   bool idle() noexcept;
   bool release_lanes(const Status& cause) noexcept;
@@ -258,6 +261,7 @@ class Queue final : public RefCounted, public WorkItem {
   // is the reason.
   static constexpr std::uint64_t kNotRefused = ~std::uint64_t{0};
   base::Atomic<std::uint64_t> refused_at_{kNotRefused};
+  base::Atomic<bool> is_watched_{false};  // watch_on()
   base::Atomic<bool> sweep_{false};  // a device was lost: check for edges to it
   base::Atomic<bool> retry_{false};  // gates may open for what is held, or a marker was recorded
   base::Atomic<std::uint32_t> held_count_{0};

@@ -417,6 +417,7 @@ bool Queue::reopen(std::string name) {
   // A user's handle of a submission keeps the queue.
   if (!whole || !unique()) return false;
   late_signals_.store(0, std::memory_order_relaxed);
+  is_watched_.store(false, std::memory_order_relaxed);
   engine_.rename(*this, std::move(name));
   if (tracer_ != nullptr) track_ = tracer_->add_track(options_.name, options_.clock);
   return true;
@@ -431,6 +432,19 @@ void Queue::watch() noexcept {
   if (lane_ != nullptr) watch(*lane_, lane_->published());
   for (const auto& lane : quarantined_) watch(*lane, lane->in_front());
   if (release_role()) schedule();
+}
+
+void Queue::watch_on() noexcept {
+  EffectScope scope(engine_, EffectScope::Mode::kDefer);
+  if (!has_unissued() && take_role()) {
+    const bool is_idle = carry_ == nullptr && inbox_.load(std::memory_order_relaxed) == nullptr &&
+                         (lane_ == nullptr || lane_->retired() == lane_->published());
+    // The last handle may be dropped where a lane is retired.
+    if (release_role(/*may_retire=*/false)) schedule();
+    if (is_idle) return;
+  }
+  is_watched_.store(true, std::memory_order_seq_cst);
+  retry();
 }
 
 bool Queue::idle() noexcept {

@@ -50,6 +50,10 @@ class QueueObject final : public timeline::LaneSource {
   void watch() noexcept {
     if (queue_) queue_->watch();
   }
+  // The last handle is gone.
+  void leave() noexcept {
+    if (queue_) queue_->watch_on();
+  }
   void refuse(const Status& cause) noexcept;
   bool idle() noexcept { return !queue_ || queue_->idle(); }
   bool release(const Status& cause) noexcept;
