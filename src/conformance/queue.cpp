@@ -127,6 +127,23 @@ void work_that_only_other_queues_wait_for_makes_room(Context& t) {
   VERIFY_EQ(buffer.map().value().as<std::uint32_t>()[15], links);
 }
 
+// They are kept for the same kind and priority.
+void queues_without_a_handle_count_and_the_error_says_so(Context& t) {
+  const QueueInfo info{.priority = QueuePriority::kLow};
+  std::vector<Queue> queues;
+  for (Result<Queue> queue = t.device().create_queue(info); queue.ok() && queues.size() != 100;
+       queue = t.device().create_queue(info)) {
+    queues.push_back(*std::move(queue));
+  }
+  if (queues.size() == 100) throw Skip{"the device has more than 100 queues"};
+  const std::size_t count = queues.size();
+  queues.clear();
+  const Result<Queue> other = t.device().create_queue({.priority = QueuePriority::kHigh});
+  VERIFY_CODE(other, StatusCode::kResourceExhausted);
+  VERIFY(other.status().message().find(std::to_string(count) + " queue") != std::string::npos);
+  VERIFY_OK(t.device().create_queue(info));
+}
+
 void created_queue_has_its_name_in_the_dump(Context& t) {
   const Semaphore never = t.semaphore();
   for (const char* const name : {"upload", "download"}) {
@@ -169,6 +186,7 @@ constexpr Case kCases[] = {
     CASE(dropped_queue_leaves_nothing_to_the_next),
     CASE(queues_can_be_created_and_dropped_without_end),
     CASE(queues_beyond_what_the_device_has_are_resource_exhausted),
+    CASE(queues_without_a_handle_count_and_the_error_says_so),
     CASE(work_that_only_other_queues_wait_for_makes_room),
     CASE(created_queue_has_its_name_in_the_dump),
     CASE(created_copy_queue_runs_no_kernels),

@@ -123,16 +123,45 @@ Result<Queue> DeviceObject::import_stream(void* stream, std::string_view name) {
   return create_queue({.name = name.empty() ? "imported" : name}, stream);
 }
 
+Result<DeviceObject::Created*> DeviceObject::open_queue(const QueueInfo& info, void* stream) {
+  std::unique_ptr<Created> fresh(new (std::nothrow) Created(*this, info, stream));
+  if (fresh == nullptr) return error(StatusCode::kResourceExhausted, "no memory for a queue");
+  HALYARD_RETURN_IF_ERROR(fresh->queue.open(domains_.wait, info.name));
+  Created* const created = fresh.release();
+  created->next = created_.load(std::memory_order_relaxed);
+  while (!created_.compare_exchange_weak(created->next, created, std::memory_order_acq_rel)) {
+  }
+  return created;
+}
+
+std::size_t DeviceObject::spare_queues() const noexcept {
+  std::size_t count = 0;
+  for (Created* at = created_.load(std::memory_order_acquire); at != nullptr; at = at->next) {
+    count += at->spare.load(std::memory_order_relaxed);
+  }
+  return count;
+}
+
 Result<Queue> DeviceObject::create_queue(const QueueInfo& info, void* stream) {
   HALYARD_RETURN_IF_ERROR(timeline_.status());
   Created* created = find_spare(info, stream);
   if (created == nullptr) {
-    std::unique_ptr<Created> fresh(new (std::nothrow) Created(*this, info, stream));
-    if (fresh == nullptr) return error(StatusCode::kResourceExhausted, "no memory for a queue");
-    HALYARD_RETURN_IF_ERROR(fresh->queue.open(domains_.wait, info.name));
-    created = fresh.release();
-    created->next = created_.load(std::memory_order_relaxed);
-    while (!created_.compare_exchange_weak(created->next, created, std::memory_order_acq_rel)) {
+    Result<Created*> opened = open_queue(info, stream);
+    if (opened.status().code() == StatusCode::kResourceExhausted) {
+      // Work of one that was dropped may have ended, and no thread has seen it.
+      engine().note_ended(/*patient=*/false);
+      created = find_spare(info, stream);
+      const std::size_t spare = spare_queues();
+      if (created == nullptr && spare != 0) {
+        return error(StatusCode::kResourceExhausted,
+                     "{}; {} without a handle {} kept for the same kind and priority",
+                     opened.status().message(), base::counted(spare, "queue"),
+                     spare == 1 ? "is" : "are");
+      }
+    }
+    if (created == nullptr) {
+      HALYARD_RETURN_IF_ERROR(opened.status());
+      created = *opened;
     }
   }
   auto* const lease = new (std::nothrow) QueueLease(*this, created->queue, created->spare);

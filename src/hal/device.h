@@ -120,6 +120,8 @@ class DeviceObject final : public RefCounted {
                const Peers::Domains& domains);
   ~DeviceObject() override;
   Created* find_spare(const QueueInfo& info, const void* stream);
+  Result<Created*> open_queue(const QueueInfo& info, void* stream);
+  std::size_t spare_queues() const noexcept;  // without a handle
   template <class F>
   void for_each_queue(F&& fn) {
     for (QueueObject& queue : queues_) fn(queue);
