@@ -27,6 +27,9 @@ class Buffer:
         self.array = np.ascontiguousarray(array)
         self.address = call(driver.cuMemAlloc(self.array.nbytes))
         call(driver.cuMemcpyHtoD(self.address, self.array.ctypes.data, self.array.nbytes))
+        # A copy from pageable memory may return before the bytes arrive, and a stream that does not
+        # block does not wait for them.
+        call(driver.cuStreamSynchronize(0))
 
     def read(self):
         result = np.empty_like(self.array)
