@@ -18,8 +18,10 @@
 // A replay writes the words that have changed since the last one, and submits once to each hardware
 // queue that the graph uses.
 //
-// The timelines of all devices order a replay as one submission: it runs after all earlier points,
-// and it is complete as a whole when its point on any of them is reached.
+// The timelines of all devices that run one of its calls order a replay as one submission: it runs
+// after all earlier points, and it is complete as a whole when its point on any of them is reached.
+// A device that only owns memory of the graph is not among them: a copy of its allocator is not
+// ordered with a replay.
 #pragma once
 
 #include <cstddef>
