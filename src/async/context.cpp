@@ -227,7 +227,8 @@ Status Context::check_here(const Storage* storage, const char* user) const {
     return {};
   HALYARD_RETURN_IF_ERROR(check_usable(storage, user));
   if (tracked(storage)->device() == device) return {};
-  return error(StatusCode::kInvalidArgument, "{} on {}: a tensor of another device, {}", user,
+  return error(StatusCode::kInvalidArgument,
+               "{} on {}: a tensor of another device, {}; copy_to brings it here", user,
                device->device().info().uri, tracked(storage)->device()->device().info().uri);
 }
 

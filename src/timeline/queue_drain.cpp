@@ -217,11 +217,11 @@ std::size_t Queue::drain(std::size_t bound, Visit& visit) noexcept {
     if (count != 0) issue(count, visit);
   }
   if (done >= bound && (in_parts_ != nullptr || carry_ != nullptr)) held_back_ = true;
+  serve_marks(visit);
   if (is_watched_.load(std::memory_order_relaxed) && lane_ != nullptr &&
       lane_->retired() < lane_->published()) [[unlikely]] {
     lane_->watch(lane_->published());
   }
-  serve_marks(visit);
   // A thread that waits for room counts itself before it reads the backlog, lowered before this.
   if (done != 0 && room_waiters_.load(std::memory_order_seq_cst) != 0) [[unlikely]] {
     wake_waiting();

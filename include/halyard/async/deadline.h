@@ -128,6 +128,8 @@ auto as_result(WithDeadline<T>&& it) {
 // then, and those of the Tasks that it has spawned, until the with_deadline() itself has ended.
 template <class T>
 [[nodiscard("does nothing until it is awaited")]] auto with_deadline(T&& awaitable, Deadline when) {
+  static_assert(std::is_constructible_v<std::remove_cvref_t<T>, T>,
+                "with_deadline: what is awaited is moved: with_deadline(std::move(task), when)");
   return detail::WithDeadline<std::remove_cvref_t<T>>{std::forward<T>(awaitable), when};
 }
 

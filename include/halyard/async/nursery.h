@@ -64,7 +64,7 @@ class Nursery {
 
   // Starts `task`. The await completes when the Task first waits, or has ended, and returns a
   // SpawnedTask.
-  [[nodiscard("a Nursery does nothing until this is awaited")]] auto spawn(Task<> task) noexcept {
+  [[nodiscard("a Nursery does nothing until this is awaited")]] auto spawn(Task<>&& task) noexcept {
     return Spawn{tasks_, std::move(task)};
   }
   // Submits the future's operation and drops its result. join() waits for its end.
@@ -85,6 +85,21 @@ class Nursery {
   auto spawn(Op&&) {
     constexpr bool kHasDevice = !std::is_object_v<Op>;
     static_assert(kHasDevice, "spawn: an operation needs a device: spawn(operation | on(device))");
+    return spawn(Task<>(nullptr));
+  }
+
+  template <class U>
+  auto spawn(Task<U>&) {
+    constexpr bool kMoved = std::is_same_v<U, Nursery>;
+    static_assert(kMoved, "spawn: a Task is moved: spawn(std::move(task))");
+    return spawn(Task<>(nullptr));
+  }
+  template <class U>
+    requires(!std::is_void_v<U>)
+  auto spawn(Task<U>&&) {
+    constexpr bool kHasVariable = std::is_same_v<U, Nursery>;
+    static_assert(kHasVariable,
+                  "spawn: a Task with a result needs a variable: spawn(task, result)");
     return spawn(Task<>(nullptr));
   }
 

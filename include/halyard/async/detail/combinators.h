@@ -36,16 +36,24 @@ struct CallMap {
   static constexpr bool kSubmitsNothing = true;
   template <class T>
   auto operator()(Context&, T&& value) && {
-    using Value = std::invoke_result_t<F, T&&>;
-    constexpr bool kFit = !std::is_void_v<Value> && !std::is_reference_v<Value> &&
-                          !std::is_same_v<Value, Status>;
-    static_assert(kFit,
-                  "map: the function returns a value or a Result, no reference and no Status");
-    if constexpr (!kFit) {
+    constexpr bool kTakes = std::is_invocable_v<F, T&&>;
+    static_assert(kTakes,
+                  "map: the function does not take what the operation returns (the elements of "
+                  "to_host() exist only after its await)");
+    if constexpr (!kTakes) {
       return Result<int>(0);  // no second error
     } else {
-      using Given = std::conditional_t<kIsResult<Value>, Value, Result<Value>>;
-      return Given(std::invoke(std::move(fn), std::move(value)));
+      using Value = std::invoke_result_t<F, T&&>;
+      constexpr bool kFit =
+          !std::is_void_v<Value> && !std::is_reference_v<Value> && !std::is_same_v<Value, Status>;
+      static_assert(kFit,
+                    "map: the function returns a value or a Result, no reference and no Status");
+      if constexpr (!kFit) {
+        return Result<int>(0);
+      } else {
+        using Given = std::conditional_t<kIsResult<Value>, Value, Result<Value>>;
+        return Given(std::invoke(std::move(fn), std::move(value)));
+      }
     }
   }
   [[no_unique_address]] F fn;
