@@ -73,7 +73,7 @@ struct Context::Part {
 };
 
 struct Context::KeptOpen {
-  QueueRef queue;
+  Device device;
   KeptOpen* next;
 };
 
@@ -197,14 +197,17 @@ Status Context::submit_or_record(Uses&& uses, Submit&& submit, Record&& record) 
 // The devices of this tree's runtime are kept open by its queue, those of another one perhaps by
 // the array alone, whose last owner may be an operation that is consumed before its work is issued.
 Status Context::keep_open(const Storage* storage) {
-  const detail::DeviceState& device = *tracked(storage)->device();
   const auto& own = queue_.device().state()->info().devices;
-  if (std::ranges::find(own, device.device()) != own.end()) return {};
+  if (std::ranges::find(own, tracked(storage)->device()->device()) != own.end()) return {};
   Context* whole = this;
   while (whole->whole_ != nullptr) whole = whole->whole_;
+  Device device = tracked(storage)->last_queue().device();
+  for (const KeptOpen* at = whole->kept_open_; at != nullptr; at = at->next) {
+    if (at->device == device) return {};
+  }
   void* const frame = detail::allocate_frame(sizeof(KeptOpen));
   if (frame == nullptr) return detail::no_memory();
-  whole->kept_open_ = ::new (frame) KeptOpen{tracked(storage)->last_queue(), whole->kept_open_};
+  whole->kept_open_ = ::new (frame) KeptOpen{std::move(device), whole->kept_open_};
   return {};
 }
 
