@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Created queues: the work that they run, and their end after the last handle is dropped.
+#include <array>
+#include <atomic>
+
 #include "conformance/context.h"
 #include "conformance/suites.h"
 
@@ -71,6 +74,24 @@ void work_of_a_dropped_queue_gives_back_what_it_used(Context& t) {
     if (is_parked) VERIFY_OK(gate.signal(1));
     VERIFY_UNTIL(pool.statistics().blocks == 0);
   }
+}
+
+// The thread that retires the work destroys the callable, and with it the handle.
+void last_handle_of_a_queue_may_be_its_works(Context& t) {
+  alignas(64) std::array<std::byte, 4096> bytes{};
+  std::atomic<std::uint64_t> released = 0;
+  const Semaphore done = t.semaphore();
+  for (std::uint64_t i = 1; i <= 30; ++i) {
+    {
+      const Queue queue = t.device().create_queue({}).value();
+      const auto release = [queue, &released] { ++released; };
+      const Buffer lent = t.device().import_memory(bytes, release).value();
+      check(queue.fill(lent, 7, 1, {.signal = {{done, i}}}));
+    }
+    VERIFY_OK(done.wait(i, kWatchdog));
+    VERIFY_UNTIL(released == i);
+  }
+  VERIFY_EQ(bytes[4095], std::byte{7});
 }
 
 void dropped_queue_leaves_nothing_to_the_next(Context& t) {
@@ -183,6 +204,7 @@ constexpr Case kCases[] = {
     CASE(semaphores_order_queues_of_all_priorities),
     CASE(work_of_a_dropped_queue_goes_on),
     CASE(work_of_a_dropped_queue_gives_back_what_it_used),
+    CASE(last_handle_of_a_queue_may_be_its_works),
     CASE(dropped_queue_leaves_nothing_to_the_next),
     CASE(queues_can_be_created_and_dropped_without_end),
     CASE(queues_beyond_what_the_device_has_are_resource_exhausted),
