@@ -68,8 +68,10 @@ void work_of_a_dropped_queue_gives_back_what_it_used(Context& t) {
   for (const bool is_parked : {false, true}) {
     {
       const Queue queue = t.device().create_queue({}).value();
-      const Buffer x = queue.allocate(pool, {.size = 64}, {.signal = {{allocated, is_parked + 1u}}}).value();
-      check(queue.fill(x, 9, 4, {.wait = {{allocated, is_parked + 1u}, {gate, is_parked ? 1u : 0u}}}));
+      const Buffer x =
+          queue.allocate(pool, {.size = 64}, {.signal = {{allocated, is_parked + 1u}}}).value();
+      check(queue.fill(x, 9, 4,
+                       {.wait = {{allocated, is_parked + 1u}, {gate, is_parked ? 1u : 0u}}}));
     }
     if (is_parked) VERIFY_OK(gate.signal(1));
     VERIFY_UNTIL(pool.statistics().blocks == 0);

@@ -77,8 +77,7 @@ bool AsyncProgram::open() {
       runtime_ = *std::move(runtime);
       const std::uint64_t three = 3 * 256 * ((sizes_[1] * sizeof(Element) + 255) / 256);
       for (const hal::Device& device : devices_) {
-        small_pools_.push_back(
-            device.create_pool({.slab_size = three, .max_size = three}).value());
+        small_pools_.push_back(device.create_pool({.slab_size = three, .max_size = three}).value());
       }
       return true;
     }
