@@ -413,7 +413,7 @@ Status Context::check(const detail::StopTokens& stop) const {
   Status status = stop.check();
   if (status.code() != StatusCode::kDeadlineExceeded) return status;
   const auto look_at = [](const Moment& moment) {
-    // With kNow, a poll, the message would not say who was to signal.
+    // The message of a poll (kNow) does not say who was to signal.
     constexpr auto kPassed = Deadline::at(0);
     return moment.timeline ? semaphore(moment).wait(moment.value, kPassed) : Status();
   };

@@ -71,8 +71,8 @@ class HALYARD_EXPORT Context {
   Result<Ref<detail::Storage>> scratch(std::uint64_t size);
   Status fill(detail::Storage* target, std::uint32_t pattern, std::uint32_t pattern_size);
   Status update(detail::Storage* target, hal::Bytes source);
-  // Ranges of equal length. One may be of another device of the same hal runtime. `user` is the
-  // function in its messages.
+  // Ranges of equal length. One may be of another device of the same hal runtime, which stays open
+  // until the whole tree's Context is destroyed. `user` is the function in its messages.
   Status copy(const detail::StorageRange& source, const detail::StorageRange& target,
               const char* user = "copy");
   // Dispatches over `grid`; if that is null, over the tiles of the arrays that the kernel writes.

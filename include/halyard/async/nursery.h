@@ -88,6 +88,7 @@ class Nursery {
     return spawn(Task<>(nullptr));
   }
 
+  // These two say it, too.
   template <class U>
   auto spawn(Task<U>&) {
     constexpr bool kMoved = std::is_same_v<U, Nursery>;

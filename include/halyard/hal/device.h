@@ -85,7 +85,7 @@ class HALYARD_EXPORT Device {
   // is not stopped, but a cpu device's threads switch between two pieces of a long dispatch or
   // copy. Lower priorities are never starved. Priorities order nothing: only semaphores do.
   // After the last handle is dropped, submitted work runs to its end, and the device keeps the
-  // queue for later calls with the same kind and priority, as long as it is open. Errors:
+  // queue until it closes, for later calls with the same kind and priority. Errors:
   //   kResourceExhausted  more queues than the device has (each driver: 64 with the device's own
   //                       two); those that are kept, and those whose work has not ended, count
   //   kInvalidArgument, kDeviceLost
