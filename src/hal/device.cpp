@@ -134,12 +134,15 @@ Result<DeviceObject::Created*> DeviceObject::open_queue(const QueueInfo& info, v
   return created;
 }
 
-std::size_t DeviceObject::spare_queues() const noexcept {
+Status DeviceObject::with_spare_queues(Status status) const {
   std::size_t count = 0;
   for (Created* at = created_.load(std::memory_order_acquire); at != nullptr; at = at->next) {
     count += at->spare.load(std::memory_order_relaxed);
   }
-  return count;
+  if (status.code() != StatusCode::kResourceExhausted || count == 0) return status;
+  return error(StatusCode::kResourceExhausted,
+               "{}; {} without a handle {} kept for the same kind and priority", status.message(),
+               base::counted(count, "queue"), count == 1 ? "is" : "are");
 }
 
 Result<Queue> DeviceObject::create_queue(const QueueInfo& info, void* stream) {
@@ -150,19 +153,10 @@ Result<Queue> DeviceObject::create_queue(const QueueInfo& info, void* stream) {
     if (opened.status().code() == StatusCode::kResourceExhausted) {
       // Work of one that was dropped may have ended, and no thread has seen it.
       engine().note_ended(/*patient=*/false);
-      created = find_spare(info, stream);
-      const std::size_t spare = spare_queues();
-      if (created == nullptr && spare != 0) {
-        return error(StatusCode::kResourceExhausted,
-                     "{}; {} without a handle {} kept for the same kind and priority",
-                     opened.status().message(), base::counted(spare, "queue"),
-                     spare == 1 ? "is" : "are");
-      }
+      if (Created* const spare = find_spare(info, stream)) opened = spare;
     }
-    if (created == nullptr) {
-      HALYARD_RETURN_IF_ERROR(opened.status());
-      created = *opened;
-    }
+    if (!opened.ok()) return with_spare_queues(std::move(opened).status());
+    created = *opened;
   }
   auto* const lease = new (std::nothrow) QueueLease(*this, created->queue, created->spare);
   if (lease == nullptr) {

@@ -121,7 +121,8 @@ class DeviceObject final : public RefCounted {
   ~DeviceObject() override;
   Created* find_spare(const QueueInfo& info, const void* stream);
   Result<Created*> open_queue(const QueueInfo& info, void* stream);
-  std::size_t spare_queues() const noexcept;  // without a handle
+  // Adds to kResourceExhausted how many queues are kept without a handle.
+  Status with_spare_queues(Status status) const;
   template <class F>
   void for_each_queue(F&& fn) {
     for (QueueObject& queue : queues_) fn(queue);
