@@ -130,8 +130,10 @@ void one_graph_runs_on_all_queues_at_once(Context& t) {
   const hal::CommandBuffer commands = recorder.finish().value();
   const hal::Semaphore done = t.semaphore(), also = t.semaphore();
   for (std::uint64_t run = 1; run <= 30; ++run) {
-    VERIFY_OK(t.compute().execute(commands, {.bindings = {a}, .signal = {{done, run}}}));
-    VERIFY_OK(t.copy_queue().execute(commands, {.bindings = {b}, .signal = {{also, run}}}));
+    VERIFY_OK(t.compute().execute(
+        commands, {.bindings = {a}, .wait = {{done, run - 1}}, .signal = {{done, run}}}));
+    VERIFY_OK(t.copy_queue().execute(
+        commands, {.bindings = {b}, .wait = {{also, run - 1}}, .signal = {{also, run}}}));
   }
   VERIFY_OK(done.wait(30, kWatchdog));
   VERIFY_OK(also.wait(30, kWatchdog));

@@ -26,6 +26,7 @@ constexpr Variation kVariations[] = {
     {"", "queues of high priority", "", hal::QueuePriority::kHigh},
     {"", "queues of low priority", "", hal::QueuePriority::kLow},
     {"", "traced", "", hal::QueuePriority::kNormal, true},
+    {"", "checked for missing order", "check=1"},
 };
 
 // True if the URI gives none of the options of `query`.

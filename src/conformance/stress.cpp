@@ -358,7 +358,7 @@ void drop_after(Context& t, int step) {
     CommandBuffer commands = recorder.finish().value();
     const auto steps = {
         +[](const Queue& q, const Semaphore&, const Semaphore&, const Buffer& b, const Function&,
-            const CommandBuffer&) { return q.fill(b, 1, 4, {}); },
+            const CommandBuffer&) { return q.fill({b, 3072, 1024}, 1, 4, {}); },
         +[](const Queue& q, const Semaphore& mine, const Semaphore&, const Buffer& b,
             const Function&,
             const CommandBuffer&) { return q.fill({b, 0, 2048}, 1, 4, {.signal = {{mine, 1}}}); },

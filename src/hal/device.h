@@ -61,6 +61,9 @@ class DeviceObject final : public RefCounted {
   }
   timeline::Device& timeline() noexcept { return timeline_; }
   timeline::Engine& engine() const noexcept { return timeline_.engine(); }
+  // Whether what its queues access is checked (`?check=1`). Set before the device is given out.
+  bool checks() const noexcept { return checks_; }
+  void set_checks(bool checks) noexcept { checks_ = checks; }
   BlockPool& blocks() noexcept { return blocks_; }
   bool needs_host_blocks() const noexcept { return static_cast<bool>(host_blocks_); }
   // Allocates memory for bytes that the device copies. Precondition: it needs host blocks.
@@ -146,6 +149,7 @@ class DeviceObject final : public RefCounted {
   const Peers::Domains domains_;
   const DeviceLimits limits_;
   const bool works_in_host_memory_;
+  bool checks_ = false;
   timeline::Device timeline_;
   BlockPool blocks_;
   Ref<HostBlocks> host_blocks_;  // null: the device needs none

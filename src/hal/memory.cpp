@@ -24,6 +24,10 @@ Memory::Memory(std::uint64_t size, MemoryType type, std::byte* host_pointer,
       serial_(last_serial.fetch_add(1, std::memory_order_relaxed) + 1),
       domain_(domain) {}
 
+void Memory::take_serial() noexcept {
+  serial_ = last_serial.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 // Calls the release function of imported memory after its last use. A lane releases what it has
 // done under its retire role, and the user's code may query the progress of that lane. So the call
 // is an effect, as callbacks are (rule 7).

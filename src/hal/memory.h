@@ -79,8 +79,10 @@ class Memory : public Reclaimed {
   // Whether this is a PoolMemory.
   bool of_pool() const noexcept { return of_pool_; }
   // Of a driver's memory: a number that no other of this process has had. An address, here or on
-  // the device, may be had again.
+  // the device, may be had again. 0: memory of a pool.
   std::uint64_t serial() const noexcept { return serial_; }
+  // Gives memory of a pool such a number, too, for the checking mode. Once, before it is shared.
+  void take_serial() noexcept;
 
  protected:
   Memory(std::uint64_t size, MemoryType type, std::byte* host_pointer, std::uint64_t device_address,

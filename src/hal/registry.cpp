@@ -35,7 +35,7 @@ Result<Nanoseconds> parse_duration(std::string_view name, std::string_view text)
                name, text, name);
 }
 
-// The option of every driver, which none of them sees; 0 where it is not given.
+// The options of every driver, which none of them sees. 0: not given.
 Result<Nanoseconds> take_hang_timeout(Uri& uri) {
   const auto at = uri.options.find("hang_timeout");
   if (at == uri.options.end()) return Nanoseconds{0};
@@ -44,8 +44,28 @@ Result<Nanoseconds> take_hang_timeout(Uri& uri) {
   return timeout;
 }
 
+// Whether the device's work is checked for missing order.
+Result<bool> take_check(Uri& uri, bool by_default) {
+  const auto at = uri.options.find("check");
+  if (at == uri.options.end()) return by_default;
+  const std::string text = std::move(at->second);
+  uri.options.erase(at);
+  if (text == "0" || text == "1") return text == "1";
+  return error(StatusCode::kInvalidArgument, "check={}: expected 0 or 1", text);
+}
+
 void say(std::string_view text) {
   std::fputs(base::format("halyard: {}\n", text).c_str(), stderr);
+}
+
+// HALYARD_CHECK: whether work is checked, where a URI does not say.
+bool checks_by_default() {
+  const char* const chosen = ::secure_getenv("HALYARD_CHECK");
+  if (chosen == nullptr) return HALYARD_CHECK_BY_DEFAULT != 0;
+  const std::string_view text = chosen;
+  if (text == "0" || text == "1") return text == "1";
+  say(base::format("HALYARD_CHECK={}: expected 0 or 1; 1 is used", text));
+  return true;
 }
 
 // HALYARD_REPORT_WAITS: after how long a wait without a deadline says why it goes on; 0: never.
@@ -154,6 +174,7 @@ Result<std::vector<DriverRegistry::Target>> DriverRegistry::parse(std::string_vi
       Target target{.text = part};
       HALYARD_ASSIGN_OR_RETURN(target.uri, parse_uri(part));
       HALYARD_ASSIGN_OR_RETURN(target.hang_timeout, take_hang_timeout(target.uri));
+      HALYARD_ASSIGN_OR_RETURN(target.checks, take_check(target.uri, checks_by_default_));
       HALYARD_ASSIGN_OR_RETURN(target.driver, find(target.uri.driver));
       return target;
     };
@@ -175,6 +196,7 @@ Status DriverRegistry::start_threads(std::string_view text) {
 }
 
 Status DriverRegistry::open_one(const Target& target, std::vector<Device>& devices) {
+  if (target.checks) engine_.check_accesses();
   HALYARD_ASSIGN_OR_RETURN(auto impls, target.driver->open(target.uri));
   const std::size_t before = devices.size();
   Status status;
@@ -187,6 +209,7 @@ Status DriverRegistry::open_one(const Target& target, std::vector<Device>& devic
     status = device.status();
     if (!device.ok()) continue;
     device->object()->timeline().set_hang_timeout(target.hang_timeout);
+    device->object()->set_checks(target.checks);
     devices.push_back(std::move(*device));
   }
   if (!status.ok()) return status;
@@ -409,6 +432,7 @@ DriverRegistry& process_registry() {
   static DriverRegistry* const registry = [] {
     auto* made = new DriverRegistry(trace::from_environment());
     report_long_waits(made->engine());
+    made->check_by_default(checks_by_default());
     if (made->trace() != nullptr) {
       // A program may end without shutdown().
       std::atexit([] { process_registry().trace()->close(); });

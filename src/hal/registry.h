@@ -55,6 +55,10 @@ class DriverRegistry final : private threads::Work {
   // the thread that opens it. Before the first open().
   void set_driver_opened(void (*opened)()) noexcept { driver_opened_ = opened; }
 
+  // Whether the work of devices is checked whose URI does not say (`check=0`, `check=1`). Off unless
+  // called; before the first open().
+  void check_by_default(bool check) noexcept { checks_by_default_ = check; }
+
   // Contracts in halyard/hal/device.h.
   Result<Device> open(std::string_view uri);
   Result<std::vector<Device>> open_all(std::string_view uri);
@@ -106,6 +110,7 @@ class DriverRegistry final : private threads::Work {
     std::string_view text;
     Uri uri;
     Nanoseconds hang_timeout = 0;
+    bool checks = false;
     Driver* driver = nullptr;
   };
   Result<std::vector<Target>> parse(std::string_view text);
@@ -125,6 +130,7 @@ class DriverRegistry final : private threads::Work {
   PendingFrees pending_frees_;
 
   void (*driver_opened_)() = nullptr;
+  bool checks_by_default_ = false;
 
   base::Mutex paths_mutex_;  // guards copy_paths_
   base::Array<Ref<CopyPath>> copy_paths_;

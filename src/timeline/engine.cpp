@@ -36,7 +36,19 @@ void Device::lose(const Status& cause) noexcept {
 Engine::Engine(base::WorkSource& work_source, const DomainMatrix& domains, trace::Tracer* tracer)
     : work_source_(work_source), domains_(domains), tracer_(tracer) {}
 
-Engine::~Engine() { assert(queues_.empty() && "queues end before their engine"); }
+Engine::~Engine() {
+  assert(queues_.empty() && "queues end before their engine");
+  delete checker();
+}
+
+void Engine::check_accesses() {
+  if (checker() != nullptr) return;
+  auto checker = std::make_unique<AccessChecker>();
+  AccessChecker* none = nullptr;
+  if (checker_.compare_exchange_strong(none, checker.get(), std::memory_order_acq_rel)) {
+    (void)checker.release();
+  }
+}
 
 void Engine::post(base::Shell shell, WorkItem& item) noexcept {
   WorkList list;

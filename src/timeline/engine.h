@@ -24,6 +24,7 @@
 #include "base/parker.h"
 #include "base/work_source.h"
 #include "halyard/base/result.h"
+#include "timeline/access_checker.h"
 #include "timeline/domain.h"
 #include "timeline/effects.h"
 #include "timeline/queue.h"
@@ -125,6 +126,10 @@ class Engine final : public trace::Source {
   // Grows as domains open.
   DomainMatrix& domains() noexcept { return domains_; }
   trace::Tracer* tracer() const noexcept { return tracer_; }
+  // Null until check_accesses().
+  AccessChecker* checker() const noexcept { return checker_.load(std::memory_order_acquire); }
+  // From now on checks what is submitted to any queue; for the rest of the engine's life.
+  void check_accesses();
 
   // `count` submissions of `queue` may be touched by a device that cannot be stopped: they and the
   // queue stay for the rest of the process. The dump counts them.
@@ -179,6 +184,8 @@ class Engine final : public trace::Source {
   trace::Tracer* const tracer_;
   CompletionNotify completion_notify_{*this};
   SharedList shells_[base::kShellCount];
+
+  base::Atomic<AccessChecker*> checker_{nullptr};
 
   Nanoseconds long_wait_ = 0;
   TellLongWait tell_long_wait_ = nullptr;

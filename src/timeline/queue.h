@@ -160,6 +160,7 @@ class Queue final : public RefCounted, public WorkItem {
   void park(Submission& submission) noexcept;
   void make_ready(Submission& submission) noexcept;
   void list(Submission& submission) noexcept;
+  Status wait_until_idle(Deadline deadline) noexcept;
   bool has_unissued() noexcept;
   void wake_waiters() noexcept;  // under mutex_
   void wake_waiting() noexcept {

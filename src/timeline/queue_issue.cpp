@@ -118,6 +118,11 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Visit& 
       break;
     }
   }
+  if (submission.record_ != nullptr) [[unlikely]] {
+    cause = engine_.checker()->issue(submission, {submission.waits_, submission.wait_count_},
+                                     {submission.signals_, submission.signal_count_});
+    if (!cause.ok()) return Resolve::kFailed;
+  }
   Resolve resolved = Resolve::kReady;
   if (submission.gate_ != nullptr) {
     IssueSite site(*lane_, submission, edges_, visit);

@@ -145,6 +145,8 @@ bool Queue::grow() noexcept {
 }
 
 void Queue::discard(Submission& submission) noexcept {
+  if (submission.record_ != nullptr) [[unlikely]]
+    submission.end_check();
   submission.let_go();
   submission.release();
 }
@@ -240,6 +242,10 @@ Status Queue::prepare(Submission& submission, const SubmitOptions& options) noex
   }
   for (std::uint32_t i = 0; i < signals; ++i) {
     if (!submission.signals_[i].semaphore->make_room_for_promise(domain)) return no_memory();
+  }
+  if (AccessChecker* const checker = engine_.checker(); checker != nullptr) [[unlikely]] {
+    HALYARD_RETURN_IF_ERROR(checker->submit(submission, {submission.waits_, waits},
+                                            {submission.signals_, signals}));
   }
 
   submission.wait_count_ = waits;

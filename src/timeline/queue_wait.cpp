@@ -104,6 +104,14 @@ bool Queue::wait_here(Nanoseconds until, F&& next_step) noexcept {
 }
 
 Status Queue::wait_idle(Deadline deadline) noexcept {
+  Status status = wait_until_idle(deadline);
+  if (AccessChecker* const checker = engine_.checker(); checker != nullptr && status.ok())
+    [[unlikely]]
+    checker->note_idle(*this);
+  return status;
+}
+
+Status Queue::wait_until_idle(Deadline deadline) noexcept {
   // In this order: a submission leaves the list under the issuer role, which in_flight() takes. By
   // then its lane counts it.
   if (!has_unissued() && !in_flight()) return {};

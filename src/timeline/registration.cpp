@@ -61,6 +61,7 @@ void Registration::run(bool shell) noexcept {
   auto expected = State::kArmed;
   if (state_.compare_exchange_strong(expected, State::kRunning, std::memory_order_acq_rel)) {
     runner_.store(base::this_thread(), std::memory_order_relaxed);
+    if (outcome_.ok()) semaphore_->note_reached(node_.key);
     callback_.call(callback_.state, outcome_);
     destroy_callback();
     runner_.store(0, std::memory_order_relaxed);

@@ -48,8 +48,10 @@ Result<HandleRef<Semaphore>> Semaphore::create(Engine& engine, std::uint64_t ini
 Semaphore::Semaphore(Engine& engine, std::uint64_t initial, std::string_view name,
                      RefCounted* owner)
     : word_(initial),
-      tracer_(engine.tracer()),
+      is_noted_(engine.tracer() != nullptr || engine.checker() != nullptr),
       engine_(engine),
+      tracer_(engine.tracer()),
+      checker_(engine.checker()),
       id_(engine.next_semaphore_.fetch_add(1, std::memory_order_relaxed)),
       name_(name),
       trace_name_(tracer_ != nullptr && !name.empty() ? tracer_->add_name(name) : trace::kNoName),
@@ -60,6 +62,8 @@ Semaphore::Semaphore(Engine& engine, std::uint64_t initial, std::string_view nam
 Semaphore::~Semaphore() {
   // Dropped by the last signaller, so it has failed, and failing popped every waiter.
   assert(least_.load(std::memory_order_relaxed) == kNobody);
+  if (checker_ != nullptr) [[unlikely]]
+    checker_->forget(*this);
   (void)Status::adopt_record(failure_.load(std::memory_order_acquire));
   if constexpr (kSparesRegistrations) {
     ::operator delete(spare_registration_.load(std::memory_order_acquire));
@@ -126,6 +130,7 @@ Result<std::uint64_t> Semaphore::query() {
   }
   const std::uint64_t word = word_.load(std::memory_order_acquire);
   if ((word & kFailedBit) != 0) return failure();
+  note_reached(word);
   return word;
 }
 

@@ -41,6 +41,7 @@ class Parker;
 
 namespace halyard::inline v0::timeline {
 
+class AccessChecker;
 class Engine;
 class LaneTracker;
 class Visit;
@@ -184,6 +185,14 @@ class Semaphore final : public RefCounted {
   void add_signaller() noexcept { signallers_.fetch_add(1, std::memory_order_relaxed); }
   void drop_signaller() noexcept;
 
+  // For the checking mode: a thread of the host, or its callback, knows that `value` is reached.
+  void note_reached(std::uint64_t value) const {
+    if (checker_ != nullptr) [[unlikely]]
+      checker_->note_reached(*this, value);
+  }
+  // Whether its engine had a checker when it was created: then it knows every signal.
+  bool is_checked() const noexcept { return checker_ != nullptr; }
+
   Engine& engine() const noexcept { return engine_; }
   std::uint64_t id() const noexcept { return id_; }
   trace::Name trace_name() const noexcept { return trace_name_; }
@@ -209,7 +218,7 @@ class Semaphore final : public RefCounted {
     return true;
   }
   Status advance(std::uint64_t value, EffectScope::Mode mode) {
-    if (tracer_ != nullptr) [[unlikely]]
+    if (is_noted_) [[unlikely]]
       note_signal(value);
     if (value > kMaxValue || !raise(value)) [[unlikely]]
       return refuse_signal(value, mode == EffectScope::Mode::kPost ? "post" : "signal");
@@ -237,7 +246,7 @@ class Semaphore final : public RefCounted {
   alignas(64) base::Atomic<std::uint64_t> word_;
 
   alignas(64) base::Atomic<std::uint64_t> least_{~std::uint64_t{0}};
-  trace::Tracer* const tracer_;  // here, as signal() reads both
+  const bool is_noted_;  // here, as signal() reads both
   base::Mutex mutex_;
   base::Atomic<std::uint64_t> signallers_{1};  // all user handles together are one
   DomainTreaps waiters_;
@@ -248,6 +257,8 @@ class Semaphore final : public RefCounted {
   base::Atomic<bool> several_lanes_{false};  // other lanes have promised, too; set under the lock
 
   Engine& engine_;
+  trace::Tracer* const tracer_;
+  AccessChecker* const checker_;  // null without the checking mode
   base::Atomic<detail::StatusRecord*> failure_{nullptr};
   const std::uint64_t id_;
   std::string name_;

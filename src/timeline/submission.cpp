@@ -75,6 +75,8 @@ void Submission::run(bool) noexcept {
   Queue& queue = *queue_;
   if (state() == State::kIssuing) {
     // A host call. Its own effects, and those of what it submits, are not ours: no scope is open.
+    if (record_ != nullptr) [[unlikely]]
+      queue.engine().checker()->note_started(*this);
     if (queue.tracer_ != nullptr) [[unlikely]]
       stamps_.begin = queue.tracer_->now();
     end_host_work(host_call_(payload_));
@@ -132,9 +134,15 @@ void Submission::pass_on_failure() noexcept {
 void Submission::finish() noexcept {
   if (listed_) queue_->unlist(*this);
   if (ended_ != nullptr) ended_(payload_, cause());
+  if (record_ != nullptr) [[unlikely]]
+    end_check();
   kept_in_flight_ ? let_go_of_half() : let_go();
   for (std::uint32_t i = 0; i < signal_count_; ++i) signals_[i].semaphore->drop_signaller();
   signal_count_ = 0;
+}
+
+void Submission::end_check() noexcept {
+  queue_->engine().checker()->end(*this, state() == State::kComplete);
 }
 
 void Submission::let_go() noexcept {

@@ -20,10 +20,12 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "base/atomic.h"
 #include "base/intrusive_list.h"
 #include "halyard/base/status.h"
+#include "timeline/access_checker.h"
 #include "timeline/effects.h"
 #include "timeline/gate.h"
 #include "timeline/semaphore.h"
@@ -99,6 +101,14 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   // the default.
   void set_depth(std::uint32_t depth) noexcept { depth_ = depth; }
 
+  // What it accesses, for the checking mode; empty until the submitter fills it. By the submitter
+  // before it is submitted, afterwards by the checker.
+  AccessRecord& declare() {
+    if (record_ == nullptr) record_ = new AccessRecord;
+    return *record_;
+  }
+  AccessRecord* take_record() noexcept { return std::exchange(record_, nullptr); }
+
   // Its name in a trace.
   void set_name(trace::Name name) noexcept { name_ = name; }
 
@@ -134,6 +144,7 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   void wait_met() noexcept;
   bool on_host() const noexcept { return host_call_ != nullptr || start_host_work_ != nullptr; }
   void complete() noexcept;  // issued or issuing -> complete: signals
+  void end_check() noexcept;
   void pass_on_failure() noexcept;
   void finish() noexcept;
   // What its gate holds it back for; empty: nothing.
@@ -191,6 +202,7 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   std::uint32_t signal_count_ = 0;
   std::uint32_t signal_capacity_ = kInlineSignals;
 
+  AccessRecord* record_ = nullptr;  // with the checking mode
   const Operation* operation_ = nullptr;
   const Gate* gate_ = nullptr;
   LaneTracker* hidden_lane_ = nullptr;  // IssueSite::wait_for, once issued; as WaitNode::bound_lane

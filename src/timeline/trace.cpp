@@ -63,6 +63,8 @@ void Submission::end_trace(Record::Outcome outcome) noexcept {
 
 void Semaphore::note_signal(std::uint64_t point) noexcept {
   if (point <= value()) return;  // it will be refused
+  if (checker_ != nullptr) checker_->note_signal(*this, point);
+  if (tracer_ == nullptr) return;
   Record record = record_of(Record::Kind::kHostSignal, tracer_->next_id(), tracer_->now());
   record.name = trace::kSignalNow;
   record.begin = record.at;

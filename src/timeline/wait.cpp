@@ -240,14 +240,26 @@ Status check_points(std::span<const Point> points) {
 Status wait(Engine& engine, std::span<const Point> points, Deadline deadline, bool any) {
   HALYARD_RETURN_IF_ERROR(check_points(points));
   if (points.empty()) return {};
-  return traced_wait(engine, trace::kWaitFor, points,
-                     [&] { return Waiter(engine, points, any).wait(deadline); });
+  Status status = traced_wait(engine, trace::kWaitFor, points,
+                              [&] { return Waiter(engine, points, any).wait(deadline); });
+  if (engine.checker() != nullptr && status.ok()) [[unlikely]] {
+    for (const Point& point : points) {
+      const Semaphore& semaphore = *point.semaphore();
+      if (semaphore.value_state(point.value()) == Semaphore::ValueState::kReached) {
+        semaphore.note_reached(point.value());
+      }
+    }
+  }
+  return status;
 }
 
 }  // namespace
 
 Status Semaphore::wait(std::uint64_t value, Deadline deadline) {
-  if (value_state(value) == ValueState::kReached) return {};
+  if (value_state(value) == ValueState::kReached) {
+    note_reached(value);
+    return {};
+  }
   const Point point{this, value};
   return timeline::wait(engine_, {&point, 1}, deadline, false);
 }
@@ -271,6 +283,7 @@ Status Semaphore::wait(std::uint64_t value, Deadline deadline, const IssuedAt& i
     if (issued.lane != nullptr && issued.lane->retired() < issued.sequence) [[unlikely]] {
       issued.lane->watch(issued.sequence);
     }
+    if (status.ok()) note_reached(value);
     return status;
   });
 }

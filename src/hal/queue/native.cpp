@@ -94,6 +94,7 @@ Status QueueObject::native_event(const NativeEvent& event, const SubmitInfo& inf
   HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
   submission->emplace<Operation>().event = event;
   submission->set_name(trace::kBarrier);
+  if (device_.engine().checker() != nullptr) submission->declare().is_external = true;
   return send(*submission, info);
 }
 

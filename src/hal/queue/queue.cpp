@@ -60,6 +60,9 @@ Status QueueObject::refused(const Status& status, const char* operation) const {
 Status QueueObject::send(timeline::Submission& submission, const SubmitInfo& info,
                          timeline::IssuedAt* issued) {
   timeline::Submission* handle = nullptr;
+  // The stream's owner may order it by calls that Halyard does not see.
+  if (stream_ != nullptr && device_.engine().checker() != nullptr) [[unlikely]]
+    submission.declare().is_external = true;
   Status status =
       queue_->submit(submission, {.waits = info.wait, .signals = info.signal, .room = info.room},
                      info.submission != nullptr ? &handle : nullptr, issued);

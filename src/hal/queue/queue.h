@@ -120,7 +120,9 @@ class QueueObject final : public timeline::LaneSource {
 
   Status check(const CommandBuffer& commands, const ExecuteInfo& info) const;
   Status build(const DispatchRequest& launch, DispatchCommand& command, Block& arguments);
-  Status copy_directly(const BoundRange& source, const BoundRange& target, const SubmitInfo& info);
+  // `declared` is what the user named, where `source` or `target` is an import of it.
+  Status copy_directly(const BoundRange& source, const BoundRange& target,
+                       const CopyCommand& declared, const SubmitInfo& info);
   // For a copy whose source (or else target) is memory of `other` that this device cannot use.
   Status copy_across(const BoundRange& source, const BoundRange& target, DeviceObject& other,
                      bool source_is_foreign, const SubmitInfo& info);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "hal/accesses.h"
 #include "hal/device.h"
 #include "hal/executable.h"
 #include "hal/memory/pool.h"
@@ -154,6 +155,8 @@ Status QueueObject::fill(const BufferRange& target, std::uint32_t pattern,
   payload.operation.kind = OperationKind::kCommand;
   payload.operation.command = Command(FillCommand{as_command_range(range), pattern, pattern_size});
   payload.target = keep_transfer(*submission, range.memory);
+  if (device_.checks()) [[unlikely]]
+    (void)declare(*submission, payload.operation.command);
   return send(*submission, info);
 }
 
@@ -175,12 +178,14 @@ Status QueueObject::update(const BufferRange& target, Bytes source, const Submit
   payload.target = keep_transfer(*submission, range.memory);
   payload.data = std::move(data);
   payload.host_data = std::move(host_data);
+  if (device_.checks()) [[unlikely]]
+    (void)declare(*submission, payload.operation.command);
   return send(*submission, info);
 }
 
 // Precondition: this device can use both.
 Status QueueObject::copy_directly(const BoundRange& source, const BoundRange& target,
-                                  const SubmitInfo& info) {
+                                  const CopyCommand& declared, const SubmitInfo& info) {
   HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
   auto& payload = submission->emplace<TransferPayload>();
   submission->set_name(trace::kCopy);
@@ -189,6 +194,8 @@ Status QueueObject::copy_directly(const BoundRange& source, const BoundRange& ta
       Command(CopyCommand{as_command_range(source), as_command_range(target)});
   payload.source = keep_transfer(*submission, source.memory);
   payload.target = keep_transfer(*submission, target.memory);
+  if (device_.checks()) [[unlikely]]
+    (void)declare(*submission, Command(declared));
   return send(*submission, info);
 }
 
@@ -252,7 +259,10 @@ Status QueueObject::dispatch(const DispatchRequest& launch, const SubmitInfo& in
   payload.operation.command = Command(DispatchCommand{});
   // Built in place: a copy loads in 16 bytes what was just stored in 4 and 8, and waits for that.
   DispatchCommand& command = payload.operation.command.dispatch;
-  if (Status status = build(launch, command, payload.arguments); !status.ok()) [[unlikely]] {
+  Status status = build(launch, command, payload.arguments);
+  if (device_.checks() && status.ok()) [[unlikely]]
+    status = declare(*submission, payload.operation.command);
+  if (!status.ok()) [[unlikely]] {
     command = {};  // of which nothing is kept
     queue_->discard(*submission);
     return at(status, "queue {}: {} of {}", name(),
@@ -307,6 +317,10 @@ Status QueueObject::execute(const CommandBuffer& commands, const ExecuteInfo& in
     table = reinterpret_cast<BoundRange*>(payload.table.data());
   }
   if (status.ok()) status = recording.bind(info.bindings, info.constants, table);
+  if (device_.checks() && status.ok()) [[unlikely]] {
+    status = recording.accesses().check(table);
+    recording.accesses().declare(*submission, table);
+  }
   if (!status.ok()) [[unlikely]] {
     queue_->discard(*submission);
     return refused(status, "execute");

@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "base/array.h"
+#include "hal/accesses.h"
 #include "hal/device.h"
 #include "hal/memory/buffer.h"
 #include "hal/memory/pool.h"
@@ -26,6 +27,8 @@ struct PieceInfo {
   Step step;
   std::uint32_t index;
   const BoundRange& range;  // the user's, whole
+  // Of the first one, which alone waits for what the user named: the whole copy.
+  const CopyCommand* declared = nullptr;
 };
 
 namespace {
@@ -98,6 +101,10 @@ Status move_piece(void* payload) noexcept {
   return {};
 }
 
+CopyCommand declared_copy(const BoundRange& source, const BoundRange& target) noexcept {
+  return {as_command_range(source), as_command_range(target)};
+}
+
 // The user's waits and one more.
 class WaitsAndOne {
  public:
@@ -147,7 +154,7 @@ Status QueueObject::copy(const BufferRange& source, const BufferRange& target,
   const bool foreign_source = is_foreign(source);
   const bool foreign_target = is_foreign(target);
   if (!foreign_source && !foreign_target) [[likely]]
-    return copy_directly(from, to, info);
+    return copy_directly(from, to, declared_copy(from, to), info);
   if (foreign_source && foreign_target) {
     return refused(
         error(StatusCode::kPermissionDenied,
@@ -175,8 +182,9 @@ Status QueueObject::copy_across(const BoundRange& source, const BoundRange& targ
     if (!imported.ok()) return refused(imported.status(), "copy");
     BoundRange here = source_is_foreign ? source : target;
     here.memory = imported->get();
-    return source_is_foreign ? copy_directly(here, target, info)
-                             : copy_directly(source, here, info);
+    const CopyCommand declared = declared_copy(source, target);
+    return source_is_foreign ? copy_directly(here, target, declared, info)
+                             : copy_directly(source, here, declared, info);
   }
   return copy_staged(source, target, other, source_is_foreign, info);
 }
@@ -221,7 +229,8 @@ Status QueueObject::copy_staged(const BoundRange& source, const BoundRange& targ
     }
     WaitsAndOne waits;
     HALYARD_RETURN_IF_ERROR(waits.set(info.wait));
-    HALYARD_RETURN_IF_ERROR(reader.submit_piece(copy, {Step::kRead, 0, source},
+    const CopyCommand whole = declared_copy(source, target);
+    HALYARD_RETURN_IF_ERROR(reader.submit_piece(copy, {Step::kRead, 0, source, &whole},
                                                 {.wait = waits.with(copy.begin()),
                                                  .signal = {copy.filled(1)},
                                                  .submission = info.submission,
@@ -257,6 +266,8 @@ Status QueueObject::submit_piece(StagedCopy& copy, const PieceInfo& piece, const
   }
   const bool last = piece.step == Step::kWrite && piece.index + 1 == copy.shape().pieces;
   submission->set_ended(&piece_ended, last);
+  if (piece.declared != nullptr && device_.checks()) [[unlikely]]
+    (void)declare(*submission, Command(*piece.declared));
   copy.add_piece();
   Status status = send(*submission, info);
   if (!status.ok()) copy.piece_ended(status);

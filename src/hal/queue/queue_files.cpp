@@ -4,6 +4,7 @@
 // FileTransfers carry out.
 #include <limits>
 
+#include "hal/accesses.h"
 #include "hal/memory/buffer.h"
 #include "hal/device.h"
 #include "hal/files/file.h"
@@ -112,6 +113,11 @@ Status QueueObject::transfer(const File& file, std::uint64_t offset, const Buffe
   submission->set_host_work(&start);
   submission->set_name(write ? trace::kWrite : trace::kRead);
   if (bound.memory->of_pool()) submission->set_gate(kFileGate);
+  if (device_.checks()) [[unlikely]] {
+    using timeline::AccessKind;
+    declare(*submission, bound, write ? AccessKind::kRead : AccessKind::kWrite,
+            base::format("{} of {}", name_of(write), file.object()->name()));
+  }
   return send(*submission, info);
 }
 

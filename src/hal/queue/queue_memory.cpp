@@ -2,6 +2,7 @@
 //
 // Queue operations that give memory to buffers and take it back. For the device they are barriers;
 // what they do happens as they are issued, through their gates.
+#include "hal/accesses.h"
 #include "hal/device.h"
 #include "hal/memory/buffer.h"
 #include "hal/memory/pool.h"
@@ -129,6 +130,10 @@ Result<Buffer> QueueObject::allocate(const Pool& pool, const BufferInfo& info,
   submission->emplace<AllocatePayload>(*memory).request.size = size;
   submission->set_gate(kAllocateGate);
   submission->set_name(trace::kAllocate);
+  if (device_.checks()) [[unlikely]] {
+    memory->take_serial();
+    declare(*submission, {memory.get(), 0, info.size}, timeline::AccessKind::kAllocate, "allocate");
+  }
   HALYARD_RETURN_IF_ERROR(send(*submission, submit));
   return buffer;
 }
@@ -160,6 +165,8 @@ Status QueueObject::deallocate(const Buffer& buffer, const SubmitInfo& info) {
   submission->emplace<DeallocatePayload>(memory);
   submission->set_gate(kDeallocateGate);
   submission->set_name(trace::kDeallocate);
+  if (device_.checks()) [[unlikely]]
+    declare(*submission, {&memory, 0, memory.size()}, timeline::AccessKind::kFree, "deallocate");
   return send(*submission, info);
 }
 

@@ -42,7 +42,6 @@ void Semaphore::give_up(std::uint64_t value) const {
 
 Status Semaphore::wait(std::uint64_t value, Deadline deadline) const {
   if (!object_) return empty_handle("semaphore", "wait");
-  if (object()->value_state(value) == timeline::Semaphore::ValueState::kReached) return {};
   return object()->wait(value, deadline);
 }
 

@@ -15,6 +15,7 @@
 #include "hal/memory/arena.h"
 #include "hal/recording/event.h"
 #include "hal/recording/instances.h"
+#include "hal/recording/recorded_accesses.h"
 #include "halyard/base/ref.h"
 #include "halyard/hal/buffer.h"
 #include "halyard/hal/command_buffer.h"
@@ -55,6 +56,8 @@ class CommandBufferObject final : public Reclaimed {
   // Behind these ranges it has the numbers, then the constants of each dispatch with some of them.
   std::size_t table_size() const noexcept { return table_size_; }
   bool needs_compute() const noexcept { return needs_compute_; }
+  // Precondition: the device is checked.
+  const RecordedAccesses& accesses() const noexcept { return *accesses_; }
   std::span<const EventUse> events() const noexcept { return {events_.data(), events_.size()}; }
 
   // Checks the first slot_count() bindings and the first constant_slot_count() constants, and fills
@@ -121,6 +124,7 @@ class CommandBufferObject final : public Reclaimed {
   trace::Name group_ = trace::kNoName;
   bool needs_compute_ = false;
   RecordedCommands recording_;
+  std::unique_ptr<RecordedAccesses> accesses_;  // where the device is checked
   std::unique_ptr<NativeCommands> native_;  // may point into the members above
   Instances instances_;
 };

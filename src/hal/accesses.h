@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What commands access, for the checking mode (timeline/access_checker.h): a fill or update writes
+// its target, a copy reads its source and writes its target, a dispatch accesses the whole range of
+// each binding as its kernel declares it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "hal/command.h"
+#include "halyard/base/status.h"
+#include "kernel/reflection.h"
+#include "timeline/access_checker.h"
+#include "timeline/submission.h"
+
+namespace halyard::inline v0::hal {
+
+// One range that a command accesses. `binding` is an index of the kernel's, or one of the constants.
+struct CommandAccess {
+  static constexpr std::uint32_t kSource = ~std::uint32_t{0};
+  static constexpr std::uint32_t kTarget = kSource - 1;
+  static constexpr std::uint32_t kCounts = kSource - 2;  // of an indirect dispatch
+  const CommandRange& range;
+  timeline::AccessKind kind;
+  std::uint32_t binding;
+};
+
+const kernel::KernelInfo& kernel_of(const DispatchCommand& dispatch) noexcept;
+
+// Calls `fn(const CommandAccess&)` for each range.
+template <class F>
+void for_each_access(const Command& command, F&& fn) {
+  using timeline::AccessKind;
+  switch (command.kind) {
+    case CommandKind::kFill:
+      return fn(CommandAccess{command.fill.target, AccessKind::kWrite, CommandAccess::kTarget});
+    case CommandKind::kUpdate:
+      return fn(CommandAccess{command.update.target, AccessKind::kWrite, CommandAccess::kTarget});
+    case CommandKind::kCopy:
+      fn(CommandAccess{command.copy.source, AccessKind::kRead, CommandAccess::kSource});
+      return fn(CommandAccess{command.copy.target, AccessKind::kWrite, CommandAccess::kTarget});
+    case CommandKind::kDispatch: {
+      const DispatchCommand& dispatch = command.dispatch;
+      const kernel::KernelInfo& kernel = kernel_of(dispatch);
+      for (std::uint32_t i = 0; i < dispatch.binding_count; ++i) {
+        const bool reads = kernel.bindings[i].access == kernel::Access::kRead;
+        fn(CommandAccess{dispatch.bindings[i], reads ? AccessKind::kRead : AccessKind::kWrite, i});
+      }
+      if (dispatch.counts != nullptr) {
+        fn(CommandAccess{*dispatch.counts, AccessKind::kRead, CommandAccess::kCounts});
+      }
+      return;
+    }
+    case CommandKind::kBarrier:
+    case CommandKind::kSetEvent:
+    case CommandKind::kResetEvent:
+    case CommandKind::kWaitEvent:
+      return;
+  }
+}
+
+// "fill", "copy", "saxpy: binding 1 (y)"
+std::string describe(const Command& command, std::uint32_t binding);
+
+// kInvalidArgument: two of these resolved bindings overlap where one is written, and the kernel does
+// not say that they may.
+Status check_bindings_apart(const kernel::KernelInfo& kernel, const timeline::Access* bindings,
+                            std::size_t count);
+
+// Declares what `submission` accesses.
+void declare(timeline::Submission& submission, const BoundRange& range, timeline::AccessKind kind,
+             std::string what);
+// The same for a command without slots. kInvalidArgument: check_bindings_apart().
+Status declare(timeline::Submission& submission, const Command& command);
+
+}  // namespace halyard::inline v0::hal

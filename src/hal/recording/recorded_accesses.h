@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// RecordedAccesses: what the commands of a recording access and in which order, for the checking
+// mode (timeline/access_checker.h). Finds commands that access the same memory, one of which writes,
+// and that no barrier, event or Recorder::after() orders.
+//
+// What lies in slots is known when a submission brings its table: two slots are different memory
+// until then. Immutable, safe from any thread. Allocates; without memory the process ends.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "hal/accesses.h"
+#include "hal/command.h"
+#include "halyard/base/result.h"
+#include "timeline/order_clock.h"
+
+namespace halyard::inline v0::hal {
+
+class RecordedAccesses {
+ public:
+  // kFailedPrecondition, with both commands: nothing orders them. kInvalidArgument: bindings of a
+  // dispatch overlap. The commands and the memory that they name outlive the result.
+  static Result<std::unique_ptr<RecordedAccesses>> create(std::span<const Command> commands,
+                                                          std::span<const CommandEdge> edges);
+
+  // The same, now that the slots are bound, for entries that overlap.
+  Status check(const BoundRange* table) const;
+  // Declares what a submission with this table accesses.
+  void declare(timeline::Submission& submission, const BoundRange* table) const;
+
+ private:
+  // A command's place in the order: it comes after the commands below `after_all`, and after those
+  // that its clock has.
+  struct Place {
+    std::uint32_t after_all = 0;
+    timeline::OrderEvent event;
+    timeline::OrderClock clock;
+  };
+  // A range, [begin, end) of a memory or of a slot.
+  struct Range {
+    Memory* memory;
+    std::uint32_t slot;
+    std::uint64_t begin;
+    std::uint64_t end;  // kWholeSize: to the end of the slot
+    timeline::AccessKind kind;
+    std::uint32_t command;
+    std::uint32_t binding;
+    std::shared_ptr<const std::string> what;
+  };
+
+  explicit RecordedAccesses(std::span<const Command> commands) noexcept : commands_(commands) {}
+  void order(std::span<const CommandEdge> edges);
+  void collect();
+  void merge();
+  // Without a table a slot is a memory of its own.
+  static timeline::Access bind(const Range& range, const BoundRange* table) noexcept;
+  Status compare(const BoundRange* table) const;
+
+  const std::span<const Command> commands_;
+  std::vector<Place> places_;   // of each command
+  std::vector<Range> ranges_;   // of all commands, in their order
+  std::vector<Range> summary_;  // the same, with those that touch merged
+};
+
+}  // namespace halyard::inline v0::hal

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// AccessChecker: the checking mode (`?check=1`). Finds two submissions that access the same memory,
+// one of which writes, and that nothing orders.
+//
+// It looks at what was declared, not at what happened to run first: waits, signals and what the host
+// has seen. So a missing wait is found on every run and on every driver, however fast the device is.
+//
+//     submit ── every wait has its signaller? ── yes ──> ordered: a clock; compared; recorded
+//                         │ no                              ▲
+//                         └──> deferred until it is issued ─┘   then every signaller is known
+//
+//   - A submission is ordered after the submission with the smallest sufficient signal of each of
+//     its waits (as rule 9 chooses promises), and after all that any host thread had seen reached
+//     when it was submitted: by a wait, a query, a callback, a host call, wait_idle. Threads of the
+//     host are taken to be ordered among themselves.
+//   - Completion alone orders nothing, nor does the order of submissions.
+//   - What comes from outside of the engine (a native event, an imported stream) is taken to be
+//     ordered after everything before it.
+//
+// A submission that is refused, fails or is cancelled accesses nothing. What the host has seen end
+// is forgotten, unless a deferred submission is older.
+//
+// All functions are safe from any thread, call nothing outside and hold a lock of their own only for
+// themselves. They allocate; without memory the process ends, as this is a tool for development.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/mutex.h"
+#include "halyard/base/status.h"
+#include "timeline/access_table.h"
+#include "timeline/order_clock.h"
+
+namespace halyard::inline v0::timeline {
+
+class Queue;
+class Semaphore;
+class Submission;
+struct SignalNode;
+struct WaitNode;
+
+// What a submission accesses, and its place in the order. Made by the submitter
+// (Submission::declare), or else by the checker.
+struct AccessRecord {
+  std::vector<Access> accesses;
+  // Ordered after everything before it: something outside of the engine may order it.
+  bool is_external = false;
+
+  // The checker's:
+  struct Place;
+  std::shared_ptr<Place> place;  // once it is ordered
+  std::uint64_t deferred = 0;    // its number while it is deferred; else 0
+};
+
+class AccessChecker {
+ public:
+  AccessChecker() = default;
+  AccessChecker(const AccessChecker&) = delete;
+  AccessChecker& operator=(const AccessChecker&) = delete;
+
+  // A submission with these merged waits and signals is about to be accepted. kFailedPrecondition,
+  // with both names: it is not ordered after work that it conflicts with. Makes its record if it has
+  // none.
+  Status submit(Submission& submission, std::span<const WaitNode> waits,
+                std::span<const SignalNode> signals);
+  // The same of a deferred one, which is about to be issued. Ok of any other.
+  Status issue(Submission& submission, std::span<const WaitNode> waits,
+               std::span<const SignalNode> signals);
+  // It has ended, or was refused. Destroys its record.
+  void end(Submission& submission, bool is_complete) noexcept;
+
+  // The host call starts: its program may tell all threads of what it waited for.
+  void note_started(Submission& submission);
+  // The host is about to signal `value`.
+  void note_signal(const Semaphore& semaphore, std::uint64_t value);
+  // The host knows that `value` is reached.
+  void note_reached(const Semaphore& semaphore, std::uint64_t value);
+  // The host knows that all work of the queue has ended.
+  void note_idle(const Queue& queue);
+  void forget(const Semaphore& semaphore) noexcept;
+
+ private:
+  using Place = AccessRecord::Place;
+  // The signals of one semaphore, by value.
+  struct Signals {
+    std::uint64_t settled = 0;  // nothing that is still to come needs the signallers up to here
+    std::map<std::uint64_t, std::shared_ptr<const OrderClock>> signallers;
+  };
+  // How far the host has seen each chain end.
+  using Seen = std::vector<std::uint64_t>;
+
+  static bool covers(const Seen& seen, const OrderEvent& event) noexcept {
+    return event.chain < seen.size() && event.index <= seen[event.chain];
+  }
+  // What the host had seen when the oldest deferred submission was submitted, or has seen by now.
+  const Seen& settled() const noexcept {
+    return deferred_.empty() ? seen_ : deferred_.begin()->second;
+  }
+  void see(const OrderClock& clock);
+  Signals& signals_of(const Semaphore& semaphore);
+  // Adds to `clock` what the waits order the submission after. False: a signaller is not known yet.
+  bool join_waits(std::span<const WaitNode> waits, AccessRecord& record, OrderClock& clock);
+  // Compares and records the submission, which was submitted when the host had seen `seen`.
+  Status order(Submission& submission, const Seen& seen, OrderClock clock,
+               std::span<const SignalNode> signals);
+  void drop_settled();
+
+  base::Mutex mutex_;  // guards all
+  OrderChains chains_;
+  Seen seen_;
+  std::map<std::uint64_t, Seen> deferred_;  // by number
+  std::uint64_t last_deferred_ = 0;
+  std::unordered_map<std::uint64_t, Signals> semaphores_;  // by id
+  std::unordered_map<const Queue*, OrderClock> queues_;    // all that was ordered on each
+  AccessTable<std::shared_ptr<Place>> accesses_;
+  std::size_t sweep_at_ = 1024;  // entries of the table
+};
+
+}  // namespace halyard::inline v0::timeline
