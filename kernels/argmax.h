@@ -25,7 +25,8 @@
 // `index(i)` is the index of the i-th of n elements.
 #define ARGMAX_OF_ALL(T, nothing, index)                                                    \
   {                                                                                         \
-    const hy_index first = HY_GX * ITEMS * EACH;                                            \
+    const hy_index group = (HY_GZ * HY_GROUPS_Y + HY_GY) * HY_GROUPS_X + HY_GX;             \
+    const hy_index first = group * ITEMS * EACH;                                            \
     HY_ITEMS {                                                                              \
       t[HY_X] = nothing;                                                                    \
       at[HY_X] = NONE;                                                                      \
@@ -38,7 +39,10 @@
       }                                                                                     \
     }                                                                                       \
     KEEP_OF_ITEMS(T, ITEMS)                                                                 \
-    HY_ITEMS_FIRST(1) { y[HY_GX] = at[0] == NONE ? index(first) : at[0]; }                  \
+    HY_ITEMS_FIRST(1) {                                                                     \
+      /* The grid may have more groups. */                                                  \
+      if (first < n) y[group] = at[0] == NONE ? index(first) : at[0];                       \
+    }                                                                                       \
   }
 // Leaves the items' choice in t[0] and at[0].
 #define KEEP_OF_ITEMS(T, items)                                                             \

@@ -64,7 +64,8 @@ Result<AnyTensor> argmax_of_all(Context& context, const ArrayRef& operand) {
     HALYARD_ASSIGN_OR_RETURN(AnyTensor fewer,
                              result_of(context, "argmax", kernel::ElementType::kUint32,
                                        groups == 1 ? Shape() : Shape(groups), nullptr));
-    const hal::Grid grid{.groups = groups};
+    HALYARD_RETURN_IF_ERROR(context.status());
+    const hal::Grid grid = grid_of(context, groups);
     if (!indices.storage) {
       HALYARD_RETURN_IF_ERROR(launch_flat(context, signature_of<0, 1>(kAll, type),
                                           {memory, fewer.memory()}, {to_size(left)}, grid));

@@ -208,14 +208,21 @@ Result<AnyTensor> matrix_product(Context& context, hal::View<ArrayRef> operands,
     HALYARD_RETURN_IF_ERROR(check_size("matmul", operand.shape.elements()));
   }
   const KernelSignature signature{"matmul", "matmul", flat_parameters<2, 3>(a.type), true};
+  const std::size_t element = kernel::size_of(a.type);
+  const auto launch = [&](std::uint64_t row, std::uint64_t rows, std::uint64_t column,
+                          std::uint64_t groups) {
+    return launch_flat(context, signature,
+                       {behind(a.memory, row * k * element), behind(b.memory, column * element),
+                        behind(result.memory(), (row * n + column) * element)},
+                       {to_size(rows), to_size(n), to_size(k)},
+                       {.groups = {groups, tiles_in(rows)}});
+  };
   HALYARD_RETURN_IF_ERROR(launch_elements<kTile>(
       context, m,
-      [&](std::uint64_t first, std::uint64_t rows) {
-        const std::uint64_t before = first * kernel::size_of(a.type);
-        return launch_flat(
-            context, signature,
-            {behind(a.memory, before * k), b.memory, behind(result.memory(), before * n)},
-            {to_size(rows), to_size(n), to_size(k)}, {.groups = {tiles_in(n), tiles_in(rows)}});
+      [&](std::uint64_t row, std::uint64_t rows) {
+        return launch_columns<kTile>(context, n, [&](std::uint64_t column, std::uint64_t groups) {
+          return launch(row, rows, column, groups);
+        });
       },
       1));
   return result;
@@ -234,17 +241,10 @@ Result<AnyTensor> transposed(Context& context, hal::View<ArrayRef> operands, con
   const KernelSignature signature{"transpose", "transpose", flat_parameters<1, 2>(type), true};
   HALYARD_RETURN_IF_ERROR(check_size("transpose", shape.elements()));
   HALYARD_RETURN_IF_ERROR(context.status());
-  // The kernel counts its groups through all dimensions of the grid: any grid with enough will do.
-  const hal::View<std::uint32_t> most = max_groups(context);
-  std::uint64_t left = ((columns + kSide - 1) / kSide) * ((rows + kSide - 1) / kSide);
-  std::uint64_t groups[3];
-  for (std::size_t d = 0; d < std::size(groups); ++d) {
-    groups[d] = std::min<std::uint64_t>(left, most[d]);
-    left = groups[d] == 0 ? 1 : (left + groups[d] - 1) / groups[d];
-  }
+  const std::uint64_t tiles = ((columns + kSide - 1) / kSide) * ((rows + kSide - 1) / kSide);
   HALYARD_RETURN_IF_ERROR(launch_flat(context, signature, {memory, result.memory()},
                                       {to_size(rows), to_size(columns)},
-                                      {.groups = {groups[0], groups[1], groups[2]}}));
+                                      grid_of(context, tiles)));
   return result;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "async/shipped.h"
 
+#include <algorithm>
 #include <array>
 
 #include "async/device_state.h"
@@ -63,21 +64,40 @@ Status launch_flat(Context& context, const KernelSignature& kernel, hal::View<St
   return context.launch(kernel, {given.data(), arrays.size()}, scalars, &grid);
 }
 
+hal::Grid grid_of(const Context& context, std::uint64_t groups) noexcept {
+  const hal::View<std::uint32_t> most = max_groups(context);
+  std::uint64_t along[3];
+  for (std::size_t d = 0; d < std::size(along); ++d) {
+    along[d] = std::min<std::uint64_t>(groups, most[d]);
+    groups = along[d] == 0 ? 1 : (groups + along[d] - 1) / along[d];
+  }
+  return {.groups = {along[0], along[1], along[2]}};
+}
+
 Status launch_along(Context& context, const Axis& axis, const KernelSignature& rows,
                     const KernelSignature& columns, const StorageRange& array,
                     const AnyTensor& result) {
-  constexpr std::uint64_t kGroup = 256;
-  const std::uint64_t groups = axis.is_last ? 1 : (axis.behind + kGroup - 1) / kGroup;
+  constexpr std::uint64_t kGroup = 256;  // columns of a group
   const std::size_t element = kernel::size_of(rows.parameters[0].type);
+  const std::size_t result_element = kernel::size_of(result.type);
+  const std::uint64_t groups = axis.is_last ? 1 : (axis.behind + kGroup - 1) / kGroup;
+  // From column `column` of matrix `matrix` on; a row is a matrix of one column.
+  const auto launch = [&](std::uint64_t matrix, std::uint64_t column, std::uint64_t count) {
+    const StorageRange arrays[] = {
+        behind(array, (matrix * axis.length * axis.behind + column) * element),
+        behind(result.memory(), (matrix * axis.behind + column) * result_element)};
+    const hal::Constant sizes[] = {to_size(axis.length), to_size(axis.behind)};
+    return launch_flat(context, axis.is_last ? rows : columns, arrays,
+                       hal::View<hal::Constant>(sizes, axis.is_last ? 1 : 2), {.groups = count});
+  };
   return launch_units(
-      context, axis.before, groups, [&](std::uint64_t first, std::uint64_t count) {
-        const StorageRange arrays[] = {
-            behind(array, first * axis.length * axis.behind * element),
-            behind(result.memory(), first * axis.behind * kernel::size_of(result.type))};
-        const hal::Constant sizes[] = {to_size(axis.length), to_size(axis.behind)};
-        return launch_flat(context, axis.is_last ? rows : columns, arrays,
-                           hal::View<hal::Constant>(sizes, axis.is_last ? 1 : 2),
-                           {.groups = count * groups});
+      context, axis.before, groups, [&](std::uint64_t first, std::uint64_t count) -> Status {
+        if (groups <= max_groups(context)[0]) return launch(first, 0, count * groups);
+        // One matrix, which is too wide for a dispatch.
+        return launch_columns<kGroup>(context, axis.behind,
+                                      [&](std::uint64_t column, std::uint64_t of_columns) {
+                                        return launch(first, column, of_columns);
+                                      });
       });
 }
 

@@ -131,4 +131,21 @@ Status launch_elements(const Context& context, std::uint64_t n, F&& launch, std:
       d);
 }
 
+// The same for n columns of rows that are `n` apart, where the kernel takes no other distance:
+// launch(first, groups) launches workgroups of kEach columns from column `first` on. In several
+// dispatches none has a group that is not full: the last dispatch ends with the last column, and
+// computes up to kEach - 1 columns once more, to the same values.
+template <std::uint64_t kEach, class F>
+Status launch_columns(const Context& context, std::uint64_t n, F&& launch) {
+  const std::uint64_t all = (n + kEach - 1) / kEach;
+  return launch_units(context, all, 1, [&](std::uint64_t first, std::uint64_t count) {
+    const bool is_last_of_several = first != 0 && first + count == all;
+    return launch(is_last_of_several ? n - count * kEach : first * kEach, count);
+  });
+}
+
+// A grid of at least `groups` workgroups, in as many dimensions as the device needs, for kernels
+// that count their groups through all dimensions and leave out those that are too many.
+hal::Grid grid_of(const Context& context, std::uint64_t groups) noexcept;
+
 }  // namespace halyard::inline v0::async::detail

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "drivers/cpu/driver.h"
@@ -36,6 +37,15 @@ class VulkanAsync : public VulkanTest {
   template <class F>
   static void expect_same(const char* name, F&& make) {
     EXPECT_EQ(on("vulkan://", make), on("cpu://", make)) << name;
+  }
+  // Within a bound of docs/kernels.md, not bit for bit.
+  template <class F>
+  static void expect_near(const char* name, F&& make, double bound) {
+    const std::vector<float> got = on("vulkan://", make), want = on("cpu://", make);
+    ASSERT_EQ(got.size(), want.size()) << name;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      ASSERT_NEAR(got[i], want[i], bound) << name << ", element " << i;
+    }
   }
 };
 
@@ -73,17 +83,60 @@ TEST_F(VulkanAsync, RowsOfMoreGroupsThanADispatchHas) {
   expect_same("argmax of rows", [] { return to_host(argmax(counted({20, 7}), 1)); });
   expect_same("argmax of columns", [] { return to_host(argmax(counted({9, 4, 300}), 1)); });
   expect_same("transpose", [] { return to_host(transpose(counted({65, 33}))); });
-  // Within the bounds of docs/kernels.md, not bit for bit.
   const auto softmaxes = [] { return to_host(softmax(scale(counted({20, 7}), 0.01f))); };
-  const std::vector<float> got = on("vulkan://", softmaxes), want = on("cpu://", softmaxes);
-  ASSERT_EQ(got.size(), want.size());
-  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-6) << i;
-  const auto product = [] {
-    return to_host(matmul(full<float>({300, 5}, 2.0f), counted({5, 70})));
+  expect_near("softmax", softmaxes, 1e-6);
+}
+
+// A group takes 256 columns.
+TEST_F(VulkanAsync, ColumnsOfMoreGroupsThanADispatchHas) {
+  for (const std::uint64_t columns : {769, 1024, 1536, 1537, 2305, 5000}) {
+    SCOPED_TRACE(columns);
+    expect_same("sum", [=] { return to_host(sum(counted({3, columns}), 0)); });
+    expect_same("max", [=] { return to_host(max(counted({2, 3, columns}), 1)); });
+    expect_same("argmax", [=] { return to_host(argmax(counted({2, 3, columns}), 1)); });
+  }
+  expect_same("min of ints", [] {
+    return to_host(min(arange<std::int32_t>(3 * 900) | reshape({3, 900}), 0));
+  });
+}
+
+TEST_F(VulkanAsync, ArgmaxOfMoreGroupsThanADispatchHas) {
+  // The greatest is in the first, a middle and the last group; the last size has three levels.
+  for (const std::uint64_t n : {3 * 4096 + 1, 40'000, 27 * 4096}) {
+    SCOPED_TRACE(n);
+    const auto x = [n] { return arange<std::int32_t>(n); };
+    expect_same("last", [=] { return to_host(argmax(x())); });
+    expect_same("first", [=] { return to_host(argmax(scale(x(), -1))); });
+    expect_same("middle", [=] {
+      const auto middle = static_cast<std::int32_t>(n / 2);
+      return to_host(argmax(mul(x(), sub(full<std::int32_t>(n, 2 * middle), x()))));
+    });
+  }
+}
+
+// A group takes 64 rows and 64 columns.
+TEST_F(VulkanAsync, MatricesOfMoreGroupsThanADispatchHas) {
+  const auto product = [](std::uint64_t m, std::uint64_t k, std::uint64_t n) {
+    return [=] {
+      return to_host(matmul(scale(counted({m, k}), 0.01f), scale(counted({k, n}), 0.01f)));
+    };
   };
-  const std::vector<float> c = on("vulkan://", product), d = on("cpu://", product);
-  ASSERT_EQ(c.size(), d.size());
-  for (std::size_t i = 0; i < c.size(); ++i) EXPECT_NEAR(c[i], d[i], 1e-3) << i;
+  expect_near("rows", product(300, 5, 70), 1e-2);
+  expect_near("columns", product(3, 33, 193), 1e-2);
+  expect_near("both", product(197, 7, 449), 1e-1);
+  expect_near("columns of whole tiles", product(1, 1, 640), 1e-2);
+}
+
+// What a recording replays is divided as well.
+TEST_F(VulkanAsync, RecordedOperationsOfMoreGroupsThanADispatchHas) {
+  expect_same("sum of columns", []() -> Task<std::vector<float>> {
+    auto step = co_await record(
+        [](Shared<Tensor<float>> x, Tensor<float> y) { return sum(x, 0, std::move(y)); },
+        Shape{3, 2000}, Shape{2000});
+    auto [x, y] =
+        co_await step.replay(co_await (counted({3, 2000}) | share), co_await empty<float>(2000));
+    co_return co_await to_host(std::move(y));
+  });
 }
 
 }  // namespace
