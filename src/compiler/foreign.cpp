@@ -19,6 +19,7 @@
 #include "compiler/ptx.h"
 #include "compiler/shader_image.h"
 #include "compiler/spirv.h"
+#include "compiler/spirv_module.h"
 #include "kernel/device_abi.h"
 #include "kernel/hyx.h"
 
@@ -295,14 +296,16 @@ class Foreign {
   Result<std::string> build_spirv() {
     const std::string entry = contents_.kernels.empty() ? fs::path(options_.source).stem().string()
                                                         : contents_.kernels.front().name;
-    Result<Arguments> command = glslang_command(entry);
+    Result<Arguments> command = glslang_command();
     if (!command.ok()) {
       return error(command.status().code(), "{}: {}", options_.source, command.status().message());
     }
     Arguments& arguments = *command;
     arguments.insert(arguments.end(), {"--depfile", path("rule")});
     if (options_.debug) arguments.emplace_back("-g");
-    return output_of(*std::move(command), "spirv-1.5");
+    HALYARD_ASSIGN_OR_RETURN(const std::string module,
+                             output_of(*std::move(command), "spirv-1.5"));
+    return rename_entry_point(module, entry);
   }
 
   // Checks that the text has the kernels and, if there is a Metal compiler, that it compiles.

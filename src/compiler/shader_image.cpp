@@ -28,10 +28,14 @@ Result<std::string> build_spirv(const std::vector<std::string>& texts,
   std::vector<std::string> link = {"", "--target-env", "vulkan1.2", "-o", linked};
   for (std::size_t i = 0; i < texts.size(); ++i) {
     HALYARD_RETURN_IF_ERROR(write_file(source, texts[i]));
-    link.push_back((scratch.path() / fmt::format("{}.spv", i)).string());
-    HALYARD_ASSIGN_OR_RETURN(std::vector<std::string> compile, glslang_command(kernels[i].name));
-    compile.insert(compile.end(), {"--quiet", "-o", link.back(), source});
+    const std::string compiled = (scratch.path() / fmt::format("{}.spv", i)).string();
+    HALYARD_ASSIGN_OR_RETURN(std::vector<std::string> compile, glslang_command());
+    compile.insert(compile.end(), {"--quiet", "-o", compiled, source});
     HALYARD_RETURN_IF_ERROR(run(compile, scratch));
+    HALYARD_ASSIGN_OR_RETURN(const std::string module, read_file(compiled, kernel::kMaxHyxBytes));
+    HALYARD_ASSIGN_OR_RETURN(const std::string named, rename_entry_point(module, kernels[i].name));
+    HALYARD_RETURN_IF_ERROR(write_file(compiled, named));
+    link.push_back(compiled);
   }
   if (texts.size() > 1) {
     HALYARD_ASSIGN_OR_RETURN(link[0], find_tool("spirv-link", "spirv-tools"));
@@ -45,11 +49,10 @@ Result<std::string> build_spirv(const std::vector<std::string>& texts,
 
 }  // namespace
 
-Result<std::vector<std::string>> glslang_command(const std::string& entry) {
+Result<std::vector<std::string>> glslang_command() {
   HALYARD_ASSIGN_OR_RETURN(std::string program, find_tool("glslangValidator", "glslang-tools"));
   return std::vector<std::string>{
-      std::move(program),    "-V",  "--target-env", "vulkan1.2", "-S", "comp", "-e", entry,
-      "--source-entrypoint", "main"};
+      std::move(program), "-V", "--target-env", "vulkan1.2", "-S", "comp", "-e", "main"};
 }
 
 Result<Image> build_shader_image(const Target& target, std::string_view tree,

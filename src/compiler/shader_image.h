@@ -15,10 +15,10 @@
 
 namespace halyard::inline v0::compiler {
 
-// The command that runs glslangValidator for Vulkan 1.2, with the shader's function main() as the
-// module's `entry`. The caller appends "-o", the module's path and the source's. Errors:
+// The command that runs glslangValidator for Vulkan 1.2. The module's entry point is `main`; see
+// rename_entry_point(). The caller appends "-o", the module's path and the source's. Errors:
 // kUnavailable if it is missing.
-Result<std::vector<std::string>> glslang_command(const std::string& entry);
+Result<std::vector<std::string>> glslang_command();
 
 // Builds the image. `tree` is clang's syntax tree of the source, as JSON, in the form of
 // shader_source.h; `kernels` are all kernels of the file. For spirv-1.5 it runs glslangValidator

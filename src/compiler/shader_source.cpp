@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "compiler/metal_words.h"
 #include "compiler/shader_emitter.h"
 #include "kernel/device_abi.h"
 
@@ -252,21 +253,13 @@ std::string glsl_kernel(const Program& program, const Kernel& kernel) {
                      definitions, text.text());
 }
 
-// Words that cannot name a function in Metal; those of C cannot name a kernel anyway.
-constexpr std::string_view kMetalWords =
-    " alignas alignof and and_eq asm bitand bitor bool catch char16_t char32_t class compl "
-    "const_cast constant constexpr decltype delete device dynamic_cast explicit export false "
-    "fragment friend half kernel main metal mutable namespace new noexcept not not_eq nullptr "
-    "operator or or_eq private protected public reinterpret_cast static_assert static_cast "
-    "template this thread thread_local threadgroup throw true try typeid typename uchar uint "
-    "ulong ushort using vertex virtual wchar_t xor xor_eq texture sampler atomic vec array "
-    "as_type ptrdiff_t size_t bfloat object_data mesh patch packed_float3 ";
-
 void msl_kernel(const Program& program, Emitter& emitter, const Kernel& kernel, std::size_t number,
                 ShaderText& text) {
   KernelWriter writer(program, msl(), emitter, kernel, "hy_c.", "");
-  if (kMetalWords.find(" " + kernel.name + " ") != kMetalWords.npos) {
-    emitter.reject(writer.body(), fmt::format("a kernel named '{}', a word of Metal", kernel.name));
+  if (is_metal_word(kernel.name)) {
+    emitter.reject(writer.body(),
+                   fmt::format("a kernel named '{}', a word of Metal; give it another name",
+                               kernel.name));
   }
   std::string parameters;
   for (std::size_t i = 0; i < kernel.bindings.size(); ++i) {

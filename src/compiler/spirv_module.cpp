@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <span>
 #include <vector>
 
+#include "base/format.h"
 #include "compiler/spirv_words.h"
 
 namespace halyard::inline v0::compiler {
@@ -20,6 +22,8 @@ constexpr Word kVersion15 = 0x00010500;
 
 // Sections 3.6, 3.20, 3.21, 3.31 and 3.42 (3.49 in later editions).
 enum Opcode : Word {
+  kName = 5,
+  kEntryPoint = 15,
   kExecutionMode = 16,
   kCapability = 17,
   kFirstType = 19,
@@ -41,6 +45,7 @@ constexpr Word kNoContraction = 42;
 constexpr std::array<Word, 2> kModes = {4461, 4462};  // SignedZeroInfNanPreserve, RoundingModeRTE
 constexpr std::array<Word, 2> kCapabilities = {4466, 4467};  // as above
 constexpr Word kLocalSize = 17;
+constexpr std::size_t kMostWords = 0xffff;  // of an instruction
 
 struct Instruction {
   Word opcode;
@@ -52,7 +57,61 @@ void append(std::vector<Word>& words, Word opcode, std::initializer_list<Word> o
   words.insert(words.end(), operands);
 }
 
+std::string bytes_of(std::span<const Word> words) {
+  return std::string(reinterpret_cast<const char*>(words.data()), words.size_bytes());
+}
+
+// Section 2.2.1: a literal ends with a zero byte, and with zeros up to the end of its last word.
+std::vector<Word> literal(std::string_view text) {
+  std::vector<Word> words(text.size() / sizeof(Word) + 1);
+  std::memcpy(words.data(), text.data(), text.size());
+  return words;
+}
+std::size_t words_of_literal(std::span<const Word> words) {
+  const auto last =
+      std::ranges::find_if(words, [](Word word) { return word >> 24 == 0; }) - words.begin();
+  return std::min(static_cast<std::size_t>(last) + 1, words.size());
+}
+
 }  // namespace
+
+Result<std::string> rename_entry_point(std::string_view module, std::string_view name) {
+  const std::vector<Word> words = spirv::words_of(module);
+  if (words.empty()) return Status(StatusCode::kInternal, "a SPIR-V module cannot be parsed");
+  const std::vector<Word> its_name = literal(name);
+  std::vector<Word> result(words.begin(), words.begin() + kHeaderWords);
+  int entries = 0;
+  Word entry = 0;
+  // `first` is where the name begins.
+  const auto append_renamed = [&](std::span<const Word> all, std::size_t first) {
+    const auto rest = all.subspan(first + words_of_literal(all.subspan(first)));
+    const std::size_t length = first + its_name.size() + rest.size();
+    if (length > kMostWords) return false;
+    result.push_back(static_cast<Word>(length) << 16 | (all[0] & 0xffff));
+    result.insert(result.end(), all.begin() + 1, all.begin() + static_cast<std::ptrdiff_t>(first));
+    result.insert(result.end(), its_name.begin(), its_name.end());
+    result.insert(result.end(), rest.begin(), rest.end());
+    return true;
+  };
+  const auto visit = [&](Word opcode, std::span<const Word> all) {
+    if (opcode == kEntryPoint && all.size() > 3) {
+      ++entries;
+      entry = all[2];
+      return append_renamed(all, 3);
+    }
+    // For tools; it comes after all entry points.
+    if (opcode == kName && all.size() > 2 && entries != 0 && all[1] == entry) {
+      return append_renamed(all, 2);
+    }
+    result.insert(result.end(), all.begin(), all.end());
+    return true;
+  };
+  if (!spirv::for_each_instruction(words, visit) || entries != 1) {
+    return error(StatusCode::kInternal, "a SPIR-V module has no entry point to be renamed to '{}'",
+                 name);
+  }
+  return bytes_of(result);
+}
 
 Result<std::string> finish_spirv(std::string_view module) {
   const std::vector<Word> words = spirv::words_of(module);
@@ -90,7 +149,7 @@ Result<std::string> finish_spirv(std::string_view module) {
       for (const Word mode : kModes) append(result, kExecutionMode, {operands[1], mode, 32});
     }
   }
-  return std::string(reinterpret_cast<const char*>(result.data()), result.size() * sizeof(Word));
+  return bytes_of(result);
 }
 
 }  // namespace halyard::inline v0::compiler

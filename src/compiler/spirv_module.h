@@ -10,6 +10,11 @@
 
 namespace halyard::inline v0::compiler {
 
+// Gives the module's only entry point another name. GLSL compilers call it `main`, whatever the
+// kernel is called: a name of the shading language, such as `barrier`, would be another function.
+// Errors: kInternal if it is not a module with one entry point.
+Result<std::string> rename_entry_point(std::string_view module, std::string_view name);
+
 // Adds what GLSL cannot express:
 //   - every floating-point operation is rounded separately, NoContraction, as on all targets;
 //   - rounding is to nearest; signed zeros, infinities and NaNs are kept;

@@ -238,6 +238,14 @@ TEST_F(Foreign, OpenClThatCannotBeLaunchedIsRefused) {
 
 // ---- GLSL ------------------------------------------------------------------------------------
 
+// The shader calls a function of this name.
+TEST_F(Foreign, Shader_NamedAsAFunctionOfGlsl_HasThatName) {
+  SKIP_WITHOUT("glslangValidator");
+  const kernel::Hyx hyx = build(write("barrier.comp", kGlsl)).value();
+  EXPECT_EQ(hyx.kernels()[0].name, "barrier");
+  EXPECT_EQ(reflect_spirv("k", text_of(hyx.images()[0])).value()[0].name, "barrier");
+}
+
 TEST_F(Foreign, AShaderDescribesItsOwnKernel) {
   SKIP_WITHOUT("glslangValidator");
   const kernel::Hyx hyx = build(write("mix_in.comp", kGlsl)).value();
