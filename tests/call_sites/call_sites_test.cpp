@@ -131,6 +131,7 @@ constexpr Outcome kOutcomes[] = {
     {"cuda.cuPointerGetAttribute", true, "is no memory of device", StatusCode::kInvalidArgument},
     {"cuda.cuStreamCreateWithPriority", true, "cuStreamCreateWithPriority", kExhausted},
     {"cuda.cuStreamGetCtx", true, "cuStreamGetCtx", StatusCode::kInvalidArgument},
+    {"cuda.cuStreamIsCapturing", true, "cuStreamIsCapturing", StatusCode::kInvalidArgument},
     {"cuda.cuStreamQuery", true, "cuStreamQuery", StatusCode::kDeviceLost},
     {"cuda.cuStreamSynchronize", true, "cuMemAllocFromPoolAsync", StatusCode::kDeviceLost},
     {"cuda.cuStreamWaitEvent", true, "cuStreamWaitEvent", kExhausted},

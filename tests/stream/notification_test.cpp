@@ -37,6 +37,7 @@ struct AtOnceApi {
     if (*then) std::exchange(*then, nullptr)();
     return {};
   }
+  Status check_capture(Stream) const noexcept { return {}; }
 
   std::function<void()>* then;
 };

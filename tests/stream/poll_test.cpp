@@ -37,6 +37,7 @@ struct SteppedEvents {
   }
   Status wait(Stream, Event) const noexcept { return {}; }
   Status call_host(Stream, HostFunction, void*) const noexcept { return {}; }
+  Status check_capture(Stream) const noexcept { return {}; }
 
   State* state;
 };

@@ -18,8 +18,15 @@
 // that was destroyed. No call makes the host, or a stream, wait for the host.
 //
 // What a stream waits for on behalf of the program must not depend on Halyard's later work: lanes
-// wait for it natively, so such a program waits for itself. A stream must not be captured while
-// work of its queue is unfinished. All functions are safe from any thread.
+// wait for it natively, so such a program waits for itself. All functions are safe from any thread.
+//
+// The owner may capture an imported stream (cuStreamBeginCapture). Until the capture ends,
+// submissions to the stream's queue fail with kFailedPrecondition and name the capture: they would
+// become part of the owner's graph. The capture stays valid; the device, its other queues and work
+// that was submitted before go on, and the queue takes submissions again afterwards. The same holds
+// for CU_STREAM_LEGACY while a stream that it waits for is captured. Preconditions, not checked:
+//   no capture of the stream begins while another thread submits to its queue
+//   an event that was recorded in a capture is given to none of these functions
 #pragma once
 
 #include <cstdint>
@@ -55,8 +62,8 @@ HALYARD_EXPORT Result<Queue> import_stream(const Device& device, void* stream,
 // device needs work on the way: each value is reached, or a submission that a device is to run
 // promises it already. A value that only the host will signal, or that parked work will, is
 // kFailedPrecondition: wait for it on the host first (wait_all). Errors besides:
-//   kFailedPrecondition  also: the queue is full, or another device's lanes have no native edges to
-//                        this one's
+//   kFailedPrecondition  also: the queue is full, another device's lanes have no native edges to
+//                        this one's, or the stream is being captured
 //   kInvalidArgument     a queue on no imported stream
 //   those of a submission; a failed semaphore's failure
 HALYARD_EXPORT Status make_stream_wait(const Queue& queue, Points points);

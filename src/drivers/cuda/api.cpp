@@ -56,6 +56,19 @@ Status CudaApi::call_host(Stream stream, stream::HostFunction function,
                           void* argument) const noexcept {
   return HALYARD_CUDA_CALL(cuLaunchHostFunc, stream, function, argument);
 }
+// cuda.h, cuStreamIsCapturing: CUDA_ERROR_STREAM_CAPTURE_IMPLICIT for the legacy stream while a
+// blocking stream is captured, which is not invalidated.
+Status CudaApi::check_capture(Stream stream) const noexcept {
+  auto status = CU_STREAM_CAPTURE_STATUS_NONE;
+  const CUresult result = cuda->cuStreamIsCapturing(stream, &status);
+  const bool is_implicit = result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  if (result != CUDA_SUCCESS && !is_implicit) return to_status(result, "cuStreamIsCapturing");
+  if (!is_implicit && status == CU_STREAM_CAPTURE_STATUS_NONE) return {};
+  return Status(StatusCode::kFailedPrecondition,
+                is_implicit ? "cuda: the stream is being captured: it is the legacy stream, and a "
+                              "stream that it waits for is; submit after cuStreamEndCapture"
+                            : "cuda: the stream is being captured; submit after cuStreamEndCapture");
+}
 
 Status CudaApi::synchronize(Event event) const noexcept {
   return HALYARD_CUDA_CALL(cuEventSynchronize, event);

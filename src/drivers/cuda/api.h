@@ -49,6 +49,7 @@ struct CudaApi {
   Result<bool> query(Event event) const noexcept;
   Status wait(Stream stream, Event event) const noexcept;
   Status call_host(Stream stream, stream::HostFunction function, void* argument) const noexcept;
+  Status check_capture(Stream stream) const noexcept;
 
   Status synchronize(Event event) const noexcept;
   Status create_flag(Flag& flag) const noexcept;

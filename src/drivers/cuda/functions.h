@@ -121,6 +121,7 @@ struct CUDA_MEMCPY3D {
   std::size_t WidthInBytes, Height, Depth;
 };
 enum CUstreamCaptureMode : int { CU_STREAM_CAPTURE_MODE_RELAXED = 2 };
+enum CUstreamCaptureStatus : int { CU_STREAM_CAPTURE_STATUS_NONE = 0 };
 enum CUjit_option : int {
   CU_JIT_ERROR_LOG_BUFFER = 5,
   CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
@@ -161,6 +162,8 @@ inline constexpr std::uint64_t CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1;
     (CUstreamCaptureMode*))                                                                      \
   X(cuStreamCreateWithPriority, "", 5050, CUDA_ERROR_OUT_OF_MEMORY, (CUstream*, unsigned, int))  \
   X(cuStreamGetCtx, "", 9020, CUDA_ERROR_INVALID_HANDLE, (CUstream, CUcontext*))                 \
+  X(cuStreamIsCapturing, "", 10000, CUDA_ERROR_INVALID_HANDLE,                                   \
+    (CUstream, CUstreamCaptureStatus*))                                                          \
   X(cuStreamQuery, "", 2000, CUDA_ERROR_LAUNCH_FAILED, (CUstream))                               \
   X(cuStreamSynchronize, "", 2000, CUDA_ERROR_LAUNCH_FAILED, (CUstream))                         \
   X(cuStreamWaitEvent, "", 3020, CUDA_ERROR_OUT_OF_MEMORY, (CUstream, CUevent, unsigned))        \

@@ -48,6 +48,8 @@ using HostFunction = void (*)(void* argument);
 //                        time of this call; recording again does not move it. Streams of other
 //                        contexts may wait.
 //   call_host(s, f, a)   f(a), on a thread of the library
+//   check_capture(s)     kFailedPrecondition if `s` is being captured: what is put into it does not
+//                        run, and a query ends the capture. Does not end it itself
 template <class A>
 concept StreamApi =
     std::copyable<A> && std::copyable<typename A::Stream> && std::copyable<typename A::Event> &&
@@ -66,6 +68,7 @@ concept StreamApi =
       { api.query(event) } noexcept -> std::same_as<Result<bool>>;
       { api.wait(stream, event) } noexcept -> std::same_as<Status>;
       { api.call_host(stream, function, argument) } noexcept -> std::same_as<Status>;
+      { api.check_capture(stream) } noexcept -> std::same_as<Status>;
     };
 
 // Contexts: one for each device, shared with every other user of the library in this process. None

@@ -13,6 +13,12 @@
 //     static bool is_empty(const timeline::Issue&)
 //
 // and sets `started` once one of its native calls has succeeded. Of an empty one it makes none.
+//
+// A borrowed stream may be captured by its owner (CUDA: cuStreamBeginCapture). What is put into it
+// then becomes part of the owner's graph and does not run, and a query of the stream, or of an event
+// that was recorded in it meanwhile, ends the capture. So such a lane asks once before it puts
+// anything there, and fails that submission. It records a marker behind all that it issues: the end
+// of earlier work is seen during a capture, too.
 #pragma once
 
 #include <cassert>
@@ -71,12 +77,15 @@ class Lane : public timeline::NativeQueue {
   }
   timeline::EntryGuard* entry_guard() const noexcept override { return guard_.get(); }
   bool needs_guard(const timeline::Issue& issue) const noexcept override {
-    return !issue.waits.empty() || issue.want_marker || !Commands::is_empty(issue);
+    // On a borrowed stream everything takes calls: whether it is captured, and a marker.
+    return borrowed_ || !issue.waits.empty() || issue.want_marker || !Commands::is_empty(issue);
   }
 
   timeline::IssueResult issue(std::span<const timeline::Issue> batch,
                               timeline::Doorbell) noexcept override {
     timeline::IssueResult result;
+    if (borrowed_) result.status = api_.check_capture(stream_);
+    if (!result.status.ok()) return result;
     for (const timeline::Issue& issue : batch) {
       assert(issue.sequence == issued_ + 1 && "sequences have no gaps");
       result.status = put(issue, result);
@@ -88,10 +97,19 @@ class Lane : public timeline::NativeQueue {
       // A fault, if it is one, is seen again by mark().
       if (issue.want_marker && !record().ok()) result.unmarked = true;
     }
+    if (borrowed_) (void)record();  // if it fails, mark() is called once a marker is needed
     return result;
   }
 
-  Status mark() noexcept override { return record(); }
+  Status mark() noexcept override {
+    // Seldom: issue() could not record one. It can be recorded once a capture has ended.
+    if (borrowed_ && markers_.newest() != issued_) {
+      const Status status = api_.check_capture(stream_);
+      if (is_capture(status)) return Status(StatusCode::kResourceExhausted, status.message());
+      HALYARD_RETURN_IF_ERROR(as_fault(status));
+    }
+    return record();
+  }
 
   // A fault hides what was complete before it and had not been polled.
   // A stream reaches its markers in their order, and a query costs a GPU's driver 0.2 us. So after
@@ -122,7 +140,10 @@ class Lane : public timeline::NativeQueue {
 
   void note_passed(std::uint64_t sequence) noexcept override { markers_.pass(sequence); }
 
-  Status probe() noexcept override { return abandoned() ? cause_ : as_fault(api_.query(stream_)); }
+  Status probe() noexcept override {
+    if (abandoned()) return cause_;
+    return as_fault(borrowed_ ? query_borrowed() : api_.query(stream_));
+  }
 
   Status arm(std::uint64_t sequence, base::Notify& notify) noexcept override {
     return as_fault(notifier_.arm(sequence, notify));
@@ -150,11 +171,41 @@ class Lane : public timeline::NativeQueue {
 
   timeline::Abandoned stop_stream() noexcept {
     if (!open_) return timeline::Abandoned::kStopped;
-    if (borrowed_ && markers_.passed() == issued_) {
-      return timeline::Abandoned::kStopped;  // it may be gone
-    }
+    if (borrowed_) return stop_borrowed();
     if (markers_.passed() == issued_) api_.finish(stream_);
     return api_.stop(stream_);
+  }
+
+  // Whether the lane's own work has ended. Only without a marker at its tail is the stream asked,
+  // and that not while it is captured.
+  timeline::Abandoned stop_borrowed() noexcept {
+    using timeline::Abandoned;
+    if (markers_.passed() == issued_) return Abandoned::kStopped;  // the stream may be gone
+    if (markers_.newest() != issued_) {
+      return is_capture(api_.check_capture(stream_)) ? Abandoned::kStopping : api_.stop(stream_);
+    }
+    auto* const marker = markers_.hold(issued_);
+    if (marker == nullptr) return Abandoned::kStopped;
+    const Result<bool> is_reached = api_.query(marker->event());
+    markers_.release(*marker);
+    if (!is_reached.ok()) return Abandoned::kStillRunning;
+    return *is_reached ? Abandoned::kStopped : Abandoned::kStopping;
+  }
+
+  // A fault of the device, without a query of the stream.
+  Status query_borrowed() noexcept {
+    auto* const marker = markers_.hold_from(markers_.passed() + 1);
+    if (marker == nullptr) {
+      const Status status = api_.check_capture(stream_);
+      return is_capture(status) ? Status() : status;
+    }
+    const Status status = api_.query(marker->event()).status();
+    markers_.release(*marker);
+    return status;
+  }
+
+  static bool is_capture(const Status& status) noexcept {
+    return status.code() == StatusCode::kFailedPrecondition;
   }
 
   // A native wait stays in front of what is issued next, and the engine must know of it: the device

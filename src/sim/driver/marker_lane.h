@@ -36,6 +36,7 @@ struct StreamApi {
   Status call_host(Stream stream, stream::HostFunction function, void* argument) const noexcept {
     return stream->call_host(function, argument);
   }
+  Status check_capture(Stream) const noexcept { return {}; }
 
   NativeDevice* device;
 };
