@@ -82,5 +82,6 @@ struct Probe {
 
 std::span<const Probe> order_probes();   // streams, events, graphs
 std::span<const Probe> memory_probes();  // and the rest
+std::span<const Probe> context_probes();  // which calls need a current context
 
 }  // namespace halyard::testing::probe

@@ -80,7 +80,7 @@ int run(int count, char** arguments) {
   std::printf("# %s\n\n| point | question | simulated libcuda | this driver | |\n", device.c_str());
   std::printf("|---|---|---|---|---|\n");
   int differing = 0;
-  for (const std::span<const Probe> probes : {order_probes(), memory_probes()}) {
+  for (const std::span<const Probe> probes : {order_probes(), memory_probes(), context_probes()}) {
     for (const Probe& probe : probes) {
       if (!is_asked(probe, count, arguments)) continue;
       const std::string answer = ask(probe);

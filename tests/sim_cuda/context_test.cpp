@@ -102,6 +102,144 @@ TEST_F(SimCudaContext, PeerAccess_IsNeededAndEnabledOnce) {
   EXPECT_EQ(cuCtxDestroy_v2(other), kSuccess);
 }
 
+// Runs `body` on a thread of its own, in which no context is current.
+template <class Body>
+void without_context(Body body) {
+  std::thread([&] {
+    Handle none = reinterpret_cast<Handle>(&none);
+    ASSERT_EQ(cuCtxGetCurrent(&none), kSuccess);
+    ASSERT_EQ(none, nullptr);
+    body();
+  }).join();
+}
+
+// cuMemFree: the address names its context. An engineer of NVIDIA, in NVIDIA/cuda-python, pull
+// request 2750: "The driver resolves the allocation from the pointer via unified addressing and
+// frees it in its owning context, with any context or none current." Numba's tests free that way.
+TEST_F(SimCudaContext, NoneCurrent_MemoryIsFreed) {
+  Address plain = words(4), pitched = 0, managed = 0, pooled = 0, ordered = 0;
+  std::size_t pitch = 0;
+  void* host = nullptr;
+  static std::uint32_t registered[4];
+  const Handle in = stream();
+  ASSERT_EQ(cuMemAllocPitch_v2(&pitched, &pitch, 16, 4, 4), kSuccess);
+  ASSERT_EQ(cuMemAllocManaged(&managed, 64, 1), kSuccess);
+  ASSERT_EQ(cuMemAllocAsync(&pooled, 64, in), kSuccess);
+  ASSERT_EQ(cuMemAllocAsync(&ordered, 64, in), kSuccess);
+  ASSERT_EQ(cuMemHostAlloc(&host, 64, 0), kSuccess);
+  ASSERT_EQ(cuMemHostRegister_v2(registered, sizeof registered, 0), kSuccess);
+  ASSERT_EQ(cuStreamSynchronize(in), kSuccess);
+  without_context([&] {
+    for (const Address each : {plain, pitched, managed, pooled}) {
+      EXPECT_EQ(cuMemFree_v2(each), kSuccess);
+      EXPECT_EQ(cuMemFree_v2(each), kInvalidValue);
+    }
+    EXPECT_EQ(cuMemFree_v2(0), kSuccess);
+    EXPECT_EQ(cuMemFreeHost(nullptr), kSuccess);  // lupinemachines/lupine, pull request 858
+    EXPECT_EQ(cuMemFreeHost(host), kSuccess);
+    EXPECT_EQ(cuMemHostUnregister(registered), kSuccess);
+    // cuda.h, cuMemFreeAsync: CUDA_ERROR_INVALID_CONTEXT (default stream specified with no current
+    // context)
+    EXPECT_EQ(cuMemFreeAsync(ordered, nullptr), kInvalidContext);
+    EXPECT_EQ(cuMemFreeAsync(ordered, in), kSuccess);
+  });
+}
+
+// A handle names its context too: a thread that destroys what another one made need not know it.
+TEST_F(SimCudaContext, NoneCurrent_HandlesAreDestroyed) {
+  const Handle in = stream(), done = event();
+  Handle module = nullptr, library = nullptr, kernel = nullptr, graph = nullptr, exec = nullptr;
+  ASSERT_EQ(cuModuleLoadData(&module, kFillPtx), kSuccess);
+  ASSERT_EQ(cuLibraryLoadData(&library, kFillPtx, nullptr, nullptr, 0, nullptr, nullptr, 0),
+            kSuccess);
+  ASSERT_EQ(cuLibraryGetKernel(&kernel, library, "fill"), kSuccess);
+  ASSERT_EQ(cuKernelGetFunction(&kernel, kernel), kSuccess);
+  ASSERT_EQ(cuGraphCreate(&graph, 0), kSuccess);
+  without_context([&] {
+    EXPECT_EQ(cuGraphInstantiateWithFlags(&exec, graph, 0), kSuccess);
+    EXPECT_EQ(cuStreamDestroy_v2(in), kSuccess);
+    EXPECT_EQ(cuEventDestroy_v2(done), kSuccess);
+    EXPECT_EQ(cuModuleUnload(module), kSuccess);
+    EXPECT_EQ(cuLibraryUnload(library), kSuccess);
+    EXPECT_EQ(cuGraphExecDestroy(exec), kSuccess);
+    EXPECT_EQ(cuGraphDestroy(graph), kSuccess);
+  });
+}
+
+// cuMemAllocAsync: CUDA_ERROR_INVALID_CONTEXT (default stream specified with no current context). A
+// stream that was created has a context: NVIDIA/cccl, pull request 9615, found that copies and
+// memsets of such a stream succeed without a current one.
+TEST_F(SimCudaContext, NoneCurrent_AStreamTakesWork) {
+  const Handle in = stream(), done = event(), function = fill_function();
+  const Address a = words(4);
+  std::uint32_t read_back = 0;
+  without_context([&] {
+    Address pooled = 0;
+    Handle context = nullptr;
+    EXPECT_EQ(cuMemAllocAsync(&pooled, 64, in), kSuccess);
+    EXPECT_EQ(cuMemsetD32Async(pooled, 4, 16, in), kSuccess);
+    EXPECT_EQ(launch_fill(function, a, 7, 4, in), kSuccess);
+    EXPECT_EQ(cuMemcpyDtoDAsync_v2(a + 4, pooled, 4, in), kSuccess);
+    EXPECT_EQ(cuMemcpyDtoHAsync_v2(&read_back, a + 4, 4, in), kSuccess);
+    EXPECT_EQ(cuEventRecord(done, in), kSuccess);
+    EXPECT_EQ(cuStreamWaitEvent(in, done, 0), kSuccess);
+    EXPECT_EQ(cuLaunchHostFunc(in, [](void*) {}, nullptr), kSuccess);
+    EXPECT_EQ(cuStreamWriteValue32_v2(in, a, 9, 0), kSuccess);
+    EXPECT_EQ(cuStreamSynchronize(in), kSuccess);
+    EXPECT_EQ(cuStreamQuery(in), kSuccess);
+    EXPECT_EQ(cuMemFreeAsync(pooled, in), kSuccess);
+    EXPECT_EQ(cuStreamGetCtx(in, &context), kSuccess);
+    EXPECT_EQ(context, context_);
+  });
+  EXPECT_EQ(read_back, 4U);
+  EXPECT_EQ(read(a), 9U);
+  EXPECT_EQ(read(a + 8), 7U);
+}
+
+// What has neither a handle nor an address asks for the current context, and so do the default
+// streams: "the current context gives NULL stream its meaning" (NVIDIA/cccl, pull request 10889).
+TEST_F(SimCudaContext, NoneCurrent_WhatNamesNoContextIsRefused) {
+  const Handle done = event(), function = fill_function();
+  const Address a = words(1);
+  without_context([&] {
+    Handle made = nullptr;
+    Address b = 0;
+    void* host = nullptr;
+    std::uint32_t value = 0;
+    std::size_t free = 0, total = 0;
+    EXPECT_EQ(cuMemAlloc_v2(&b, 4), kInvalidContext);
+    EXPECT_EQ(cuMemHostAlloc(&host, 4, 0), kInvalidContext);
+    EXPECT_EQ(cuMemGetInfo_v2(&free, &total), kInvalidContext);
+    EXPECT_EQ(cuStreamCreate(&made, 0), kInvalidContext);
+    EXPECT_EQ(cuEventCreate(&made, 0), kInvalidContext);
+    EXPECT_EQ(cuModuleLoadData(&made, kFillPtx), kInvalidContext);
+    EXPECT_EQ(cuCtxSynchronize(), kInvalidContext);
+    EXPECT_EQ(cuMemcpyDtoH_v2(&value, a, 4), kInvalidContext);
+    EXPECT_EQ(cuMemAllocAsync(&b, 4, nullptr), kInvalidContext);
+    EXPECT_EQ(cuMemsetD32Async(a, 1, 1, nullptr), kInvalidContext);
+    EXPECT_EQ(cuStreamSynchronize(nullptr), kInvalidContext);
+    EXPECT_EQ(cuStreamSynchronize_ptsz(nullptr), kInvalidContext);
+    EXPECT_EQ(cuEventRecord(done, nullptr), kInvalidContext);
+    EXPECT_EQ(launch_fill(function, a, 1, 1, nullptr), kInvalidContext);
+  });
+}
+
+// The current context may be another one, or a destroyed one.
+TEST_F(SimCudaContext, AnotherOneCurrent_MemoryIsFreedInItsOwn) {
+  const Handle in = stream();
+  const Address a = words(4), b = words(4);
+  Handle other = nullptr, destroyed = nullptr;
+  ASSERT_EQ(cuCtxCreate_v2(&other, 0, 1), kSuccess);
+  EXPECT_EQ(cuMemFree_v2(a), kSuccess);
+  EXPECT_EQ(cuCtxDestroy_v2(other), kSuccess);
+  ASSERT_EQ(cuCtxCreate_v2(&destroyed, 0, 1), kSuccess);
+  std::thread([&] { ASSERT_EQ(cuCtxDestroy_v2(destroyed), kSuccess); }).join();
+  EXPECT_EQ(cuCtxSynchronize(), kContextIsDestroyed);
+  EXPECT_EQ(cuMemFree_v2(b), kSuccess);
+  EXPECT_EQ(cuStreamDestroy_v2(in), kSuccess);
+  EXPECT_EQ(cuCtxPopCurrent_v2(&destroyed), kSuccess);
+}
+
 TEST_F(SimCudaContext, ErrorNames_AreThoseOfTheHeader) {
   const char* text = nullptr;
   EXPECT_EQ(cuGetErrorName(700, &text), kSuccess);

@@ -125,6 +125,7 @@ int cuMemsetD32Async_ptsz(Address, unsigned, std::size_t, Handle);
 int cuStreamCreate(Handle*, unsigned);
 int cuStreamCreateWithPriority(Handle*, unsigned, int);
 int cuStreamGetPriority(Handle, int*);
+int cuStreamGetCtx(Handle, Handle*);
 int cuStreamDestroy_v2(Handle);
 int cuStreamSynchronize(Handle);
 int cuStreamSynchronize_ptsz(Handle);

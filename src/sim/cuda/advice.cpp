@@ -120,7 +120,7 @@ Result prefetch(DevicePointer address, std::size_t size, Location location, Stre
   HALYARD_CUDA_REQUIRE(found, kInvalidValue);
   HALYARD_CUDA_REQUIRE(is_location(location), kInvalidDevice);
   StreamState* const stream = find_stream(handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(handle));
   for_each_part(address, address + size, found->id, [&](Advice& of) { of.prefetched = location; });
   return submit(*stream, EmptyWork{});
 }
@@ -182,25 +182,25 @@ Result range_attribute(void* data, std::size_t bytes, int which, DevicePointer a
 
 HALYARD_CUDA_EXPORT Result cuMemAdvise(DevicePointer address, std::size_t size, int advice,
                                        DeviceId device) {
-  HALYARD_CUDA_CALL(cuMemAdvise, kCurrent);
+  HALYARD_CUDA_CALL(cuMemAdvise, kNamed);
   return advise(address, size, advice, location_of(device));
 }
 
 HALYARD_CUDA_EXPORT Result cuMemAdvise_v2(DevicePointer address, std::size_t size, int advice,
                                           Location location) {
-  HALYARD_CUDA_CALL(cuMemAdvise_v2, kCurrent);
+  HALYARD_CUDA_CALL(cuMemAdvise_v2, kNamed);
   return advise(address, size, advice, location);
 }
 
 HALYARD_CUDA_EXPORT Result cuMemPrefetchAsync(DevicePointer address, std::size_t size,
                                               DeviceId device, Stream stream) {
-  HALYARD_CUDA_CALL(cuMemPrefetchAsync, kCurrent);
+  HALYARD_CUDA_CALL(cuMemPrefetchAsync, kNamed);
   return prefetch(address, size, location_of(device), stream);
 }
 
 HALYARD_CUDA_EXPORT Result cuMemPrefetchAsync_v2(DevicePointer address, std::size_t size,
                                                  Location location, unsigned flags, Stream stream) {
-  HALYARD_CUDA_CALL(cuMemPrefetchAsync_v2, kCurrent);
+  HALYARD_CUDA_CALL(cuMemPrefetchAsync_v2, kNamed);
   HALYARD_CUDA_REQUIRE(flags == 0, kInvalidValue);
   return prefetch(address, size, location, stream);
 }

@@ -167,7 +167,7 @@ HALYARD_CUDA_EXPORT Result cuArray3DCreate_v2(Array* array, const Array3D* shape
 }
 
 HALYARD_CUDA_EXPORT Result cuArrayDestroy(Array handle) {
-  HALYARD_CUDA_CALL(cuArrayDestroy, kCurrentFaulty | kUnsafeInCapture);
+  HALYARD_CUDA_CALL(cuArrayDestroy, kInitialized | kUnsafeInCapture);
   const ArrayState* const array = resolve(handle);
   HALYARD_CUDA_REQUIRE(array != nullptr, kInvalidHandle);
   const std::shared_ptr<ArrayState> ended = end_handle(handle);
@@ -178,7 +178,7 @@ HALYARD_CUDA_EXPORT Result cuArrayDestroy(Array handle) {
 }
 
 HALYARD_CUDA_EXPORT Result cuArray3DGetDescriptor_v2(Array3D* shape, Array handle) {
-  HALYARD_CUDA_CALL(cuArray3DGetDescriptor_v2, kCurrent);
+  HALYARD_CUDA_CALL(cuArray3DGetDescriptor_v2, kNamed);
   const ArrayState* const array = resolve(handle);
   HALYARD_CUDA_REQUIRE(array != nullptr, kInvalidHandle);
   HALYARD_CUDA_REQUIRE(shape != nullptr, kInvalidValue);
@@ -187,7 +187,7 @@ HALYARD_CUDA_EXPORT Result cuArray3DGetDescriptor_v2(Array3D* shape, Array handl
 }
 
 HALYARD_CUDA_EXPORT Result cuArrayGetDescriptor_v2(Array2D* shape, Array handle) {
-  HALYARD_CUDA_CALL(cuArrayGetDescriptor_v2, kCurrent);
+  HALYARD_CUDA_CALL(cuArrayGetDescriptor_v2, kNamed);
   const ArrayState* const array = resolve(handle);
   HALYARD_CUDA_REQUIRE(array != nullptr, kInvalidHandle);
   HALYARD_CUDA_REQUIRE(shape != nullptr, kInvalidValue);
@@ -209,13 +209,13 @@ HALYARD_CUDA_EXPORT Result cuMemcpyAtoH_v2(void* host, Array array, std::size_t 
 
 HALYARD_CUDA_EXPORT Result cuMemcpyHtoAAsync_v2(Array array, std::size_t offset, const void* host,
                                                 std::size_t size, Stream stream) {
-  HALYARD_CUDA_CALL(cuMemcpyHtoAAsync_v2, kCurrent);
+  HALYARD_CUDA_CALL(cuMemcpyHtoAAsync_v2, kNamed);
   return copy_memory(call, from_host({array, offset}, host, size), stream, Waits::kNever);
 }
 
 HALYARD_CUDA_EXPORT Result cuMemcpyAtoHAsync_v2(void* host, Array array, std::size_t offset,
                                                 std::size_t size, Stream stream) {
-  HALYARD_CUDA_CALL(cuMemcpyAtoHAsync_v2, kCurrent);
+  HALYARD_CUDA_CALL(cuMemcpyAtoHAsync_v2, kNamed);
   return copy_memory(call, to_host(host, {array, offset}, size), stream, Waits::kNever);
 }
 

@@ -66,9 +66,9 @@ Result set_node_attribute(KernelWork& work, int id, const AttributeValue& value)
 }  // namespace
 
 HALYARD_CUDA_EXPORT Result cuStreamGetAttribute(Stream handle, int id, AttributeValue* value) {
-  HALYARD_CUDA_CALL(cuStreamGetAttribute, kCurrent);
+  HALYARD_CUDA_CALL(cuStreamGetAttribute, kNamed);
   StreamState* const stream = find_stream(handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(handle));
   HALYARD_CUDA_REQUIRE(value != nullptr && is_one_of(kStreamAttributes, id), kInvalidValue);
   if (id == kPriorityAttribute) {
     *value = of_int(stream->priority);
@@ -82,9 +82,9 @@ HALYARD_CUDA_EXPORT Result cuStreamGetAttribute(Stream handle, int id, Attribute
 
 HALYARD_CUDA_EXPORT Result cuStreamSetAttribute(Stream handle, int id,
                                                 const AttributeValue* value) {
-  HALYARD_CUDA_CALL(cuStreamSetAttribute, kCurrent);
+  HALYARD_CUDA_CALL(cuStreamSetAttribute, kNamed);
   StreamState* const stream = find_stream(handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(handle));
   HALYARD_CUDA_REQUIRE(value != nullptr && is_one_of(kStreamAttributes, id), kInvalidValue);
   if (id == kPriorityAttribute) {
     stream->priority = clamp_priority(as_int(*value));
@@ -96,10 +96,11 @@ HALYARD_CUDA_EXPORT Result cuStreamSetAttribute(Stream handle, int id,
 
 // cuda.h: "Both streams must have the same context."
 HALYARD_CUDA_EXPORT Result cuStreamCopyAttributes(Stream to_handle, Stream from_handle) {
-  HALYARD_CUDA_CALL(cuStreamCopyAttributes, kCurrent);
+  HALYARD_CUDA_CALL(cuStreamCopyAttributes, kNamed);
   StreamState* const to = find_stream(to_handle);
   const StreamState* const from = find_stream(from_handle);
-  HALYARD_CUDA_REQUIRE(to != nullptr && from != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(to != nullptr, stream_error(to_handle));
+  HALYARD_CUDA_REQUIRE(from != nullptr, stream_error(from_handle));
   HALYARD_CUDA_REQUIRE(to->context == from->context, kInvalidValue);
   to->attributes = from->attributes;
   to->priority = from->priority;

@@ -17,6 +17,9 @@ enum Need : unsigned {
   kCurrentFaulty = 5,    // a context is current; it may have a sticky error
   kUnsafeInCapture = 8,  // forbidden while a capture is in progress that is not relaxed
   kUnlocked = 16,        // uses the thread and what is atomic only, so the State is not locked
+  // After cuInit. A handle or an address names the context, so that no context need be current. If
+  // one is, its sticky error is returned all the same.
+  kNamed = 33,
 };
 
 class Call {
@@ -37,7 +40,9 @@ class Call {
   bool is_refused() const { return refusal_ != kSuccess; }
   Result refusal() const { return refusal_; }
   Lock& lock() { return lock_; }
+  // Precondition: kCurrent or kCurrentFaulty.
   ContextState& context() const { return *context_; }
+  ContextState* context_or_null() const { return context_; }
 
   // What kUnsafeInCapture forbids.
   static Result check_captures(const ThreadState& thread);
@@ -56,6 +61,9 @@ class Call {
       if ((needs & kCurrent) == kCurrent) {
         if (const Result fault = context_->sticky.load(); fault != kSuccess) return fault;
       }
+    } else if ((needs & kNamed) == kNamed && context_ != nullptr) {
+      const Result fault = context_->sticky.load();
+      if (fault != kSuccess && !context_->is_destroyed.load()) return fault;
     }
     return (needs & kUnsafeInCapture) != 0 ? check_captures(thread) : kSuccess;
   }

@@ -104,7 +104,7 @@ namespace {
 Result begin_capture(Stream handle, CaptureMode mode, std::shared_ptr<GraphState> graph,
                      Graph graph_handle, std::vector<NodeState*> frontier) {
   StreamState* const stream = find_stream(handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(handle));
   // cuda.h, cuStreamBeginCapture: "Capture must not be initiated on CU_STREAM_LEGACY."
   HALYARD_CUDA_REQUIRE(!stream->is_legacy, kCaptureUnsupported);
   HALYARD_CUDA_REQUIRE(stream->capture == nullptr, kIllegalState);
@@ -135,7 +135,7 @@ Result capture_info(Stream handle, CaptureStatus* status, std::uint64_t* id, Gra
                     const GraphNode** dependencies, std::size_t* count) {
   HALYARD_CUDA_REQUIRE(status != nullptr, kInvalidValue);
   StreamState* const stream = find_stream(handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(handle));
   // cuda.h, cuStreamIsCapturing: the legacy stream, while a blocking stream is being captured
   if (stream->is_legacy && is_captured(*stream->context)) return kCaptureImplicit;
   *status = status_of(*stream);
@@ -157,7 +157,7 @@ Result capture_info(Stream handle, CaptureStatus* status, std::uint64_t* id, Gra
 
 Result set_dependencies(Stream handle, GraphNode* nodes, std::size_t count, unsigned flags) {
   StreamState* const stream = find_stream(handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(handle));
   HALYARD_CUDA_REQUIRE(status_of(*stream) == kCaptureActive, kIllegalState);
   HALYARD_CUDA_REQUIRE(flags <= 1 && (count == 0 || nodes != nullptr), kInvalidValue);
   std::vector<NodeState*> list;
@@ -175,12 +175,12 @@ Result set_dependencies(Stream handle, GraphNode* nodes, std::size_t count, unsi
 }  // namespace
 
 HALYARD_CUDA_EXPORT Result cuStreamBeginCapture_v2(Stream stream, CaptureMode mode) {
-  HALYARD_CUDA_CALL(cuStreamBeginCapture_v2, kCurrent);
+  HALYARD_CUDA_CALL(cuStreamBeginCapture_v2, kNamed);
   return begin_capture(stream, mode, nullptr, nullptr, {});
 }
 
 HALYARD_CUDA_EXPORT Result cuStreamBeginCapture(Stream stream) {
-  HALYARD_CUDA_CALL(cuStreamBeginCapture, kCurrent);
+  HALYARD_CUDA_CALL(cuStreamBeginCapture, kNamed);
   return begin_capture(stream, kCaptureGlobal, nullptr, nullptr, {});
 }
 
@@ -188,7 +188,7 @@ HALYARD_CUDA_EXPORT Result cuStreamBeginCaptureToGraph(Stream stream, Graph grap
                                                        const GraphNode* dependencies,
                                                        const GraphEdge*, std::size_t count,
                                                        CaptureMode mode) {
-  HALYARD_CUDA_CALL(cuStreamBeginCaptureToGraph, kCurrent);
+  HALYARD_CUDA_CALL(cuStreamBeginCaptureToGraph, kNamed);
   GraphState* const into = resolve(graph);
   HALYARD_CUDA_REQUIRE(into != nullptr && (count == 0 || dependencies != nullptr), kInvalidValue);
   std::vector<NodeState*> frontier;
@@ -201,11 +201,11 @@ HALYARD_CUDA_EXPORT Result cuStreamBeginCaptureToGraph(Stream stream, Graph grap
 }
 
 HALYARD_CUDA_EXPORT Result cuStreamEndCapture(Stream handle, Graph* graph) {
-  HALYARD_CUDA_CALL(cuStreamEndCapture, kCurrent);
+  HALYARD_CUDA_CALL(cuStreamEndCapture, kNamed);
   HALYARD_CUDA_REQUIRE(graph != nullptr, kInvalidValue);
   *graph = nullptr;
   StreamState* const stream = find_stream(handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(handle));
   const std::shared_ptr<CaptureState> capture = stream->capture;
   HALYARD_CUDA_REQUIRE(capture != nullptr, kIllegalState);
   // cuda.h, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED: "not initiated in this stream"
@@ -245,13 +245,13 @@ HALYARD_CUDA_EXPORT Result cuStreamEndCapture(Stream handle, Graph* graph) {
 }
 
 HALYARD_CUDA_EXPORT Result cuStreamIsCapturing(Stream handle, CaptureStatus* status) {
-  HALYARD_CUDA_CALL(cuStreamIsCapturing, kCurrent);
+  HALYARD_CUDA_CALL(cuStreamIsCapturing, kNamed);
   return capture_info(handle, status, nullptr, nullptr, nullptr, nullptr);
 }
 
 HALYARD_CUDA_EXPORT Result cuStreamGetCaptureInfo(Stream handle, CaptureStatus* status,
                                                   std::uint64_t* id) {
-  HALYARD_CUDA_CALL(cuStreamGetCaptureInfo, kCurrent);
+  HALYARD_CUDA_CALL(cuStreamGetCaptureInfo, kNamed);
   return capture_info(handle, status, id, nullptr, nullptr, nullptr);
 }
 
@@ -259,7 +259,7 @@ HALYARD_CUDA_EXPORT Result cuStreamGetCaptureInfo_v2(Stream handle, CaptureStatu
                                                      std::uint64_t* id, Graph* graph,
                                                      const GraphNode** dependencies,
                                                      std::size_t* count) {
-  HALYARD_CUDA_CALL(cuStreamGetCaptureInfo_v2, kCurrent);
+  HALYARD_CUDA_CALL(cuStreamGetCaptureInfo_v2, kNamed);
   return capture_info(handle, status, id, graph, dependencies, count);
 }
 
@@ -267,21 +267,21 @@ HALYARD_CUDA_EXPORT Result cuStreamGetCaptureInfo_v3(Stream handle, CaptureStatu
                                                      std::uint64_t* id, Graph* graph,
                                                      const GraphNode** dependencies,
                                                      const GraphEdge** edges, std::size_t* count) {
-  HALYARD_CUDA_CALL(cuStreamGetCaptureInfo_v3, kCurrent);
+  HALYARD_CUDA_CALL(cuStreamGetCaptureInfo_v3, kNamed);
   if (edges != nullptr) *edges = nullptr;
   return capture_info(handle, status, id, graph, dependencies, count);
 }
 
 HALYARD_CUDA_EXPORT Result cuStreamUpdateCaptureDependencies(Stream stream, GraphNode* nodes,
                                                              std::size_t count, unsigned flags) {
-  HALYARD_CUDA_CALL(cuStreamUpdateCaptureDependencies, kCurrent);
+  HALYARD_CUDA_CALL(cuStreamUpdateCaptureDependencies, kNamed);
   return set_dependencies(stream, nodes, count, flags);
 }
 
 HALYARD_CUDA_EXPORT Result cuStreamUpdateCaptureDependencies_v2(Stream stream, GraphNode* nodes,
                                                                 const GraphEdge*, std::size_t count,
                                                                 unsigned flags) {
-  HALYARD_CUDA_CALL(cuStreamUpdateCaptureDependencies_v2, kCurrent);
+  HALYARD_CUDA_CALL(cuStreamUpdateCaptureDependencies_v2, kNamed);
   return set_dependencies(stream, nodes, count, flags);
 }
 

@@ -80,7 +80,7 @@ Result copy_nothing(Call& call, StreamState& stream, bool is_to_pageable, Waits 
 Result copy_memory(Call& call, Copy3D copy, Stream handle, Waits waits) {
   if (const Result result = check_copy(copy); result != kSuccess) return result;
   StreamState* const stream = find_stream(handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(handle));
   if (copy.width == 0 || copy.height == 0 || copy.depth == 0) return kSuccess;
   bool is_from_pageable = false, is_to_pageable = false;
   Result result = check_side(source_of(copy), is_from_pageable);
@@ -169,7 +169,7 @@ Copy3D from_linear(const Linear& linear) {
 
 Result copy_memory(Call& call, const Linear& linear, Stream handle, Waits waits) {
   StreamState* const stream = find_stream(handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(handle));
   if (!takes_nothing(*stream) || linear.size == 0) {
     return copy_memory(call, from_linear(linear), handle, waits);
   }
@@ -224,7 +224,7 @@ Result copy_peer(Call& call, DevicePointer dst, Context dst_context, DevicePoint
 // A memset of `height` rows of `width` elements.
 Result fill_memory(Call& call, const FillParamsV1& fill, Stream handle, Waits waits) {
   StreamState* const stream = find_stream(handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(handle));
   if (fill.width == 0 || fill.height == 0) return kSuccess;
   const std::size_t misaligned = fill.element_size - 1;  // bits; the size is 1, 2 or 4
   const std::size_t row = fill.width * fill.element_size;
@@ -262,7 +262,7 @@ Result fill_memory(Call& call, const FillParamsV1& fill, Stream handle, Waits wa
   }
 #define HALYARD_CUDA_COPY_ASYNC(name, parameters, copy)    \
   HALYARD_CUDA_EXPORT Result name parameters {             \
-    HALYARD_CUDA_CALL(name, kCurrent);                     \
+    HALYARD_CUDA_CALL(name, kNamed);                       \
     return copy_memory(call, copy, stream, Waits::kNever); \
   }
 
@@ -301,15 +301,15 @@ HALYARD_CUDA_COPY_STRUCT(cuMemcpy2D_v2, Copy2D, kCurrent | kUnsafeInCapture, HAL
                          nullptr, Waits::kAlways, from_2d)
 HALYARD_CUDA_COPY_STRUCT(cuMemcpy2DUnaligned_v2, Copy2D, kCurrent | kUnsafeInCapture,
                          HALYARD_CUDA_NO_STREAM, nullptr, Waits::kAlways, from_2d)
-HALYARD_CUDA_COPY_STRUCT(cuMemcpy2DAsync_v2, Copy2D, kCurrent, HALYARD_CUDA_STREAM, stream,
+HALYARD_CUDA_COPY_STRUCT(cuMemcpy2DAsync_v2, Copy2D, kNamed, HALYARD_CUDA_STREAM, stream,
                          Waits::kNever, from_2d)
 HALYARD_CUDA_COPY_STRUCT(cuMemcpy3D_v2, Copy3D, kCurrent | kUnsafeInCapture, HALYARD_CUDA_NO_STREAM,
                          nullptr, Waits::kAlways, HALYARD_CUDA_AS_IS)
-HALYARD_CUDA_COPY_STRUCT(cuMemcpy3DAsync_v2, Copy3D, kCurrent, HALYARD_CUDA_STREAM, stream,
+HALYARD_CUDA_COPY_STRUCT(cuMemcpy3DAsync_v2, Copy3D, kNamed, HALYARD_CUDA_STREAM, stream,
                          Waits::kNever, HALYARD_CUDA_AS_IS)
 HALYARD_CUDA_COPY_STRUCT(cuMemcpy3DPeer, Copy3D, kCurrent | kUnsafeInCapture,
                          HALYARD_CUDA_NO_STREAM, nullptr, Waits::kAlways, HALYARD_CUDA_AS_IS)
-HALYARD_CUDA_COPY_STRUCT(cuMemcpy3DPeerAsync, Copy3D, kCurrent, HALYARD_CUDA_STREAM, stream,
+HALYARD_CUDA_COPY_STRUCT(cuMemcpy3DPeerAsync, Copy3D, kNamed, HALYARD_CUDA_STREAM, stream,
                          Waits::kNever, HALYARD_CUDA_AS_IS)
 
 HALYARD_CUDA_EXPORT Result cuMemcpyPeer(DevicePointer dst, Context dst_context, DevicePointer src,
@@ -321,7 +321,7 @@ HALYARD_CUDA_EXPORT Result cuMemcpyPeer(DevicePointer dst, Context dst_context, 
 HALYARD_CUDA_EXPORT Result cuMemcpyPeerAsync(DevicePointer dst, Context dst_context,
                                              DevicePointer src, Context src_context,
                                              std::size_t size, Stream stream) {
-  HALYARD_CUDA_CALL(cuMemcpyPeerAsync, kCurrent);
+  HALYARD_CUDA_CALL(cuMemcpyPeerAsync, kNamed);
   return copy_peer(call, dst, dst_context, src, src_context, size, stream, Waits::kNever);
 }
 
@@ -333,7 +333,7 @@ HALYARD_CUDA_EXPORT Result cuMemcpyPeerAsync(DevicePointer dst, Context dst_cont
   }                                                                                              \
   HALYARD_CUDA_EXPORT Result cuMemsetD##bits##Async(DevicePointer dst, Type value,               \
                                                     std::size_t count, Stream stream) {          \
-    HALYARD_CUDA_CALL(cuMemsetD##bits##Async, kCurrent);                                         \
+    HALYARD_CUDA_CALL(cuMemsetD##bits##Async, kNamed);                                           \
     return fill_memory(call, {dst, 0, value, sizeof(Type), count, 1}, stream, Waits::kNever);    \
   }                                                                                              \
   HALYARD_CUDA_EXPORT Result cuMemsetD2D##bits##_v2(                                             \
@@ -345,7 +345,7 @@ HALYARD_CUDA_EXPORT Result cuMemcpyPeerAsync(DevicePointer dst, Context dst_cont
   HALYARD_CUDA_EXPORT Result cuMemsetD2D##bits##Async(DevicePointer dst, std::size_t pitch,      \
                                                       Type value, std::size_t width,             \
                                                       std::size_t height, Stream stream) {       \
-    HALYARD_CUDA_CALL(cuMemsetD2D##bits##Async, kCurrent);                                       \
+    HALYARD_CUDA_CALL(cuMemsetD2D##bits##Async, kNamed);                                         \
     return fill_memory(call, {dst, pitch, value, sizeof(Type), width, height}, stream,           \
                        Waits::kNever);                                                           \
   }

@@ -101,11 +101,9 @@ std::shared_ptr<GraphState> clone(const GraphState& graph) {
   return copy;
 }
 
-Result instantiate(GraphState& graph, ContextState& context, std::uint64_t flags,
-                   std::shared_ptr<ExecState>& exec) {
+Result instantiate(GraphState& graph, std::uint64_t flags, std::shared_ptr<ExecState>& exec) {
   auto made = std::make_shared<ExecState>();
   auto plan = std::make_shared<Plan>();
-  made->context = &context;
   made->flags = flags;
   std::map<const NodeState*, std::size_t> place;
   while (place.size() < graph.nodes.size()) {
@@ -120,8 +118,7 @@ Result instantiate(GraphState& graph, ContextState& context, std::uint64_t flags
       PlanNode planned{node->work, {}, true};
       if (auto* const child = std::get_if<GraphWork>(&planned.work)) {
         std::shared_ptr<ExecState> inner;
-        if (const Result result = instantiate(*child->graph, context, 0, inner);
-            result != kSuccess) {
+        if (const Result result = instantiate(*child->graph, 0, inner); result != kSuccess) {
           return result;
         }
         *child = GraphWork{inner->plan, nullptr};
@@ -222,7 +219,7 @@ UpdateResult update_exec(ExecState& exec, GraphState& graph, NodeState*& culprit
     }
     if (auto* const child = std::get_if<GraphWork>(&work)) {
       std::shared_ptr<ExecState> inner;
-      if (instantiate(*child->graph, *exec.context, 0, inner) != kSuccess ||
+      if (instantiate(*child->graph, 0, inner) != kSuccess ||
           inner->plan->nodes.size() != std::get<GraphWork>(planned.work).plan->nodes.size()) {
         return kTopologyChanged;
       }

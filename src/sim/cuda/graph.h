@@ -39,7 +39,6 @@ struct ExecState {
   static constexpr Kind kKind = Kind::kExec;
   static constexpr const char* kName = "executable graph";
 
-  ContextState* context = nullptr;
   std::uint64_t flags = 0;
   std::shared_ptr<const Plan> plan;  // replaced by an update, so launches in flight keep theirs
   std::map<std::uint64_t, std::size_t> index;  // of a node's id in plan->nodes
@@ -60,8 +59,7 @@ void note_pinned_ends(Work& work);
 std::shared_ptr<GraphState> clone(const GraphState& graph);
 
 // Sorts, and copies child graphs. kInvalidValue if the edges have a cycle.
-Result instantiate(GraphState& graph, ContextState& context, std::uint64_t flags,
-                   std::shared_ptr<ExecState>& exec);
+Result instantiate(GraphState& graph, std::uint64_t flags, std::shared_ptr<ExecState>& exec);
 // Replaces the parameters of one node of an exec by those of `work`, if it may.
 Result set_exec_node(ExecState& exec, const NodeState& node, Work work);
 // New parameters of a kernel node leave its attributes as they are.

@@ -12,13 +12,13 @@ namespace {
 
 constexpr std::uint64_t kInstantiateUpload = 2, kInstantiateDeviceLaunch = 4;
 
-Result instantiate_graph(Call& call, GraphExec* exec, Graph handle, std::uint64_t flags) {
+Result instantiate_graph(GraphExec* exec, Graph handle, std::uint64_t flags) {
   GraphState* const graph = resolve(handle);
   HALYARD_CUDA_REQUIRE(exec != nullptr && graph != nullptr, kInvalidValue);
   HALYARD_CUDA_REQUIRE(flags <= 15, kInvalidValue);
   HALYARD_CUDA_REQUIRE((flags & kInstantiateDeviceLaunch) == 0, kNotSupported);
   std::shared_ptr<ExecState> made;
-  const Result result = instantiate(*graph, call.context(), flags, made);
+  const Result result = instantiate(*graph, flags, made);
   if (result != kSuccess) return result;
   *exec = make_handle(std::move(made));
   ++state().live_execs;
@@ -275,19 +275,20 @@ HALYARD_CUDA_EXPORT Result cuGraphNodeGetDependentNodes_v2(GraphNode handle, Gra
 
 HALYARD_CUDA_EXPORT Result cuGraphInstantiateWithFlags(GraphExec* exec, Graph graph,
                                                        unsigned long long flags) {
-  HALYARD_CUDA_CALL(cuGraphInstantiateWithFlags, kCurrent | kUnsafeInCapture);
-  return instantiate_graph(call, exec, graph, flags);
+  HALYARD_CUDA_CALL(cuGraphInstantiateWithFlags, kNamed | kUnsafeInCapture);
+  return instantiate_graph(exec, graph, flags);
 }
 
 HALYARD_CUDA_EXPORT Result cuGraphInstantiateWithParams(GraphExec* exec, Graph graph,
                                                         InstantiateParams* params) {
-  HALYARD_CUDA_CALL(cuGraphInstantiateWithParams, kCurrent | kUnsafeInCapture);
+  HALYARD_CUDA_CALL(cuGraphInstantiateWithParams, kNamed | kUnsafeInCapture);
   HALYARD_CUDA_REQUIRE(params != nullptr, kInvalidValue);
   params->error_node = nullptr;
-  const Result result = instantiate_graph(call, exec, graph, params->flags);
+  const Result result = instantiate_graph(exec, graph, params->flags);
   params->result = result == kSuccess ? 0 : 1;
   if (result == kSuccess && (params->flags & kInstantiateUpload) != 0) {
-    HALYARD_CUDA_REQUIRE(find_stream(params->upload_stream) != nullptr, kInvalidHandle);
+    HALYARD_CUDA_REQUIRE(find_stream(params->upload_stream) != nullptr,
+                         stream_error(params->upload_stream));
   }
   return result;
 }
@@ -295,10 +296,10 @@ HALYARD_CUDA_EXPORT Result cuGraphInstantiateWithParams(GraphExec* exec, Graph g
 #define HALYARD_CUDA_INSTANTIATE(name)                                                            \
   HALYARD_CUDA_EXPORT Result name(GraphExec* exec, Graph graph, GraphNode* error_node, char* log, \
                                   std::size_t log_bytes) {                                        \
-    HALYARD_CUDA_CALL(name, kCurrent | kUnsafeInCapture);                                         \
+    HALYARD_CUDA_CALL(name, kNamed | kUnsafeInCapture);                                           \
     if (error_node != nullptr) *error_node = nullptr;                                             \
     if (log != nullptr && log_bytes != 0) *log = '\0';                                            \
-    return instantiate_graph(call, exec, graph, 0);                                               \
+    return instantiate_graph(exec, graph, 0);                                                     \
   }
 HALYARD_CUDA_INSTANTIATE(cuGraphInstantiate)
 HALYARD_CUDA_INSTANTIATE(cuGraphInstantiate_v2)
@@ -312,19 +313,19 @@ HALYARD_CUDA_EXPORT Result cuGraphExecGetFlags(GraphExec handle, std::uint64_t* 
 }
 
 HALYARD_CUDA_EXPORT Result cuGraphUpload(GraphExec handle, Stream stream_handle) {
-  HALYARD_CUDA_CALL(cuGraphUpload, kCurrent);
+  HALYARD_CUDA_CALL(cuGraphUpload, kNamed);
   HALYARD_CUDA_REQUIRE(resolve(handle) != nullptr, kInvalidValue);
   StreamState* const stream = find_stream(stream_handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(stream_handle));
   return submit(*stream, EmptyWork{});
 }
 
 HALYARD_CUDA_EXPORT Result cuGraphLaunch(GraphExec handle, Stream stream_handle) {
-  HALYARD_CUDA_CALL(cuGraphLaunch, kCurrent);
+  HALYARD_CUDA_CALL(cuGraphLaunch, kNamed);
   ExecState* const exec = resolve(handle);
   HALYARD_CUDA_REQUIRE(exec != nullptr, kInvalidValue);
   StreamState* const stream = find_stream(stream_handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(stream_handle));
   return launch_graph(*exec, *stream);
 }
 

@@ -266,7 +266,7 @@ HALYARD_CUDA_EXPORT Result cuGraphExecChildGraphNodeSetParams(GraphExec exec_han
   GraphState* const graph = resolve(child);
   HALYARD_CUDA_REQUIRE(exec != nullptr && graph != nullptr, kInvalidValue);
   std::shared_ptr<ExecState> inner;
-  const Result made = instantiate(*graph, *exec->context, 0, inner);
+  const Result made = instantiate(*graph, 0, inner);
   HALYARD_CUDA_REQUIRE(made == kSuccess, made);
   return set_in_exec(exec_handle, node, made, GraphWork{inner->plan, nullptr});
 }
@@ -313,14 +313,14 @@ HALYARD_CUDA_EXPORT Result cuGraphHostNodeGetParams(GraphNode node, HostParams* 
 HALYARD_CUDA_EXPORT Result cuGraphAddMemAllocNode(GraphNode* node, Graph graph,
                                                   const GraphNode* dependencies, std::size_t count,
                                                   AllocNodeParams* params) {
-  HALYARD_CUDA_CALL(cuGraphAddMemAllocNode, kCurrent);
+  HALYARD_CUDA_CALL(cuGraphAddMemAllocNode, kNamed);
   HALYARD_CUDA_REQUIRE(params != nullptr && params->size != 0, kInvalidValue);
   HALYARD_CUDA_REQUIRE(params->pool.handle_types == 0, kInvalidValue);
   Allocation allocation;
   allocation.size = params->size;
   allocation.kind = MemoryKind::kPool;
   allocation.device = params->pool.location.id;
-  allocation.context = &call.context();
+  allocation.context = call.context_or_null();
   allocation.access = std::uint64_t{1} << allocation.device;
   for (std::size_t i = 0; i < params->access_count; ++i) {
     allocation.access |= std::uint64_t{1} << params->access[i].location.id;

@@ -112,9 +112,10 @@ int blocks_per_multiprocessor(const FunctionState& function, int threads, std::s
 
 Result launch(Call& call, Function handle, const LaunchShape& shape, Stream stream_handle) {
   StreamState* const stream = find_stream(stream_handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(stream_handle));
   // cuda.h, cuLaunchKernel: stream and function belong to the current context.
-  const bool is_elsewhere = stream->context != &call.context();
+  const bool is_elsewhere =
+      call.context_or_null() != nullptr && stream->context != call.context_or_null();
   constexpr const char* kElsewhere =
       "a kernel was launched in a stream of a context that is not current";
   if (takes_nothing(*stream)) {
@@ -137,7 +138,7 @@ Result launch(Call& call, Function handle, const LaunchShape& shape, Stream stre
 // Everything but the parameters themselves.
 Result check_shape(ContextState& context, Function handle, const LaunchShape& shape,
                    FunctionState*& function, const ptx::Entry*& info) {
-  if (const Result result = find_function(context, handle, function); result != kSuccess) {
+  if (const Result result = find_function(&context, handle, function); result != kSuccess) {
     return result;
   }
   info = &function->info();
@@ -194,14 +195,14 @@ HALYARD_CUDA_EXPORT Result cuLaunchKernel(Function function, unsigned grid_x, un
                                           unsigned grid_z, unsigned block_x, unsigned block_y,
                                           unsigned block_z, unsigned shared_bytes, Stream stream,
                                           void** parameters, void** extra) {
-  HALYARD_CUDA_CALL(cuLaunchKernel, kCurrent);
+  HALYARD_CUDA_CALL(cuLaunchKernel, kNamed);
   const unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};
   return launch(call, function, {grid, block, shared_bytes, parameters, extra}, stream);
 }
 
 HALYARD_CUDA_EXPORT Result cuLaunchKernelEx(const LaunchConfig* config, Function function,
                                             void** parameters, void** extra) {
-  HALYARD_CUDA_CALL(cuLaunchKernelEx, kCurrent);
+  HALYARD_CUDA_CALL(cuLaunchKernelEx, kNamed);
   HALYARD_CUDA_REQUIRE(config != nullptr, kInvalidValue);
   HALYARD_CUDA_REQUIRE(config->attribute_count == 0 || config->attributes != nullptr,
                        kInvalidValue);
@@ -227,7 +228,7 @@ HALYARD_CUDA_EXPORT Result cuLaunchCooperativeKernel(Function function, unsigned
                                                      unsigned block_x, unsigned block_y,
                                                      unsigned block_z, unsigned shared_bytes,
                                                      Stream stream, void** parameters) {
-  HALYARD_CUDA_CALL(cuLaunchCooperativeKernel, kCurrent);
+  HALYARD_CUDA_CALL(cuLaunchCooperativeKernel, kNamed);
   const unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};
   return launch(call, function, {grid, block, shared_bytes, parameters, nullptr, true}, stream);
 }
@@ -237,7 +238,7 @@ namespace {
 Result occupancy(Call& call, int* blocks, Function handle, int threads, std::size_t dynamic) {
   HALYARD_CUDA_REQUIRE(blocks != nullptr && threads > 0, kInvalidValue);
   FunctionState* function = nullptr;
-  const Result result = find_function(call.context(), handle, function);
+  const Result result = find_function(call.context_or_null(), handle, function);
   if (result == kSuccess) *blocks = blocks_per_multiprocessor(*function, threads, dynamic);
   return result;
 }
@@ -248,7 +249,7 @@ Result best_block(Call& call, int* grid, int* block, Function handle, SharedByte
                   std::size_t dynamic, int limit) {
   HALYARD_CUDA_REQUIRE(grid != nullptr && block != nullptr && limit >= 0, kInvalidValue);
   FunctionState* function = nullptr;
-  const Result result = find_function(call.context(), handle, function);
+  const Result result = find_function(call.context_or_null(), handle, function);
   if (result != kSuccess) return result;
   int most = 0;
   function_attribute(*function, 0, most);
@@ -273,13 +274,13 @@ HALYARD_CUDA_EXPORT Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* bloc
                                                                        Function function,
                                                                        int threads,
                                                                        std::size_t dynamic) {
-  HALYARD_CUDA_CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, kCurrent);
+  HALYARD_CUDA_CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, kNamed);
   return occupancy(call, blocks, function, threads, dynamic);
 }
 
 HALYARD_CUDA_EXPORT Result cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     int* blocks, Function function, int threads, std::size_t dynamic, unsigned flags) {
-  HALYARD_CUDA_CALL(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, kCurrent);
+  HALYARD_CUDA_CALL(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, kNamed);
   HALYARD_CUDA_REQUIRE(flags <= 1, kInvalidValue);
   return occupancy(call, blocks, function, threads, dynamic);
 }
@@ -288,7 +289,7 @@ HALYARD_CUDA_EXPORT Result cuOccupancyMaxPotentialBlockSize(int* grid, int* bloc
                                                             Function function,
                                                             SharedBytesOf shared_of,
                                                             std::size_t dynamic, int limit) {
-  HALYARD_CUDA_CALL(cuOccupancyMaxPotentialBlockSize, kCurrent);
+  HALYARD_CUDA_CALL(cuOccupancyMaxPotentialBlockSize, kNamed);
   return best_block(call, grid, block, function, shared_of, dynamic, limit);
 }
 
@@ -297,7 +298,7 @@ HALYARD_CUDA_EXPORT Result cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, 
                                                                      SharedBytesOf shared_of,
                                                                      std::size_t dynamic, int limit,
                                                                      unsigned flags) {
-  HALYARD_CUDA_CALL(cuOccupancyMaxPotentialBlockSizeWithFlags, kCurrent);
+  HALYARD_CUDA_CALL(cuOccupancyMaxPotentialBlockSizeWithFlags, kNamed);
   HALYARD_CUDA_REQUIRE(flags <= 1, kInvalidValue);
   return best_block(call, grid, block, function, shared_of, dynamic, limit);
 }
@@ -305,10 +306,10 @@ HALYARD_CUDA_EXPORT Result cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, 
 HALYARD_CUDA_EXPORT Result cuOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes,
                                                                    Function handle, int blocks,
                                                                    int threads) {
-  HALYARD_CUDA_CALL(cuOccupancyAvailableDynamicSMemPerBlock, kCurrent);
+  HALYARD_CUDA_CALL(cuOccupancyAvailableDynamicSMemPerBlock, kNamed);
   HALYARD_CUDA_REQUIRE(bytes != nullptr && blocks > 0 && threads > 0, kInvalidValue);
   FunctionState* function = nullptr;
-  const Result result = find_function(call.context(), handle, function);
+  const Result result = find_function(call.context_or_null(), handle, function);
   if (result != kSuccess) return result;
   const int used = static_cast<int>(function->info().static_shared_bytes) + kReservedShared;
   *bytes = static_cast<std::size_t>(std::max(0, kSharedPerMultiprocessor / blocks - used));

@@ -67,7 +67,7 @@ Result allocate_device(Call& call, DevicePointer* address, std::size_t size) {
 
 Result free_device(Call& call, DevicePointer address) {
   if (address == 0) return kSuccess;
-  return_freed(call.context());
+  if (ContextState* const current = call.context_or_null()) return_freed(*current);
   if (memory().is_freed(address)) {
     report_misuse("double-free", "cuMemFree was called for memory that had been freed");
     return kInvalidValue;
@@ -79,17 +79,22 @@ Result free_device(Call& call, DevicePointer address) {
                   "cuMemFree was called with an address that is not the start of an allocation");
     return kInvalidValue;
   }
+  // The address names its context, whichever is current: NVIDIA/cuda-python, pull request 2750.
+  ContextState* const context = found->context;
+  if (context != nullptr) {
+    if (const Result fault = context->sticky.load(); fault != kSuccess) return fault;
+  }
   // cuda.h, cuMemFree: "will not perform any implict synchronization when the pointer was allocated
   // with cuMemAllocAsync ... Callers must ensure that all accesses to these pointer have completed
   // before invoking cuMemFree. ... For all other pointers, this API may perform implicit
   // synchronization." Work that does not use the memory may be in flight.
-  if (found->kind == MemoryKind::kPool && is_named_in_flight(call.context(), *found)) {
+  if (found->kind == MemoryKind::kPool && context != nullptr &&
+      is_named_in_flight(*context, *found)) {
     report_misuse("free-of-pool-memory-in-use",
                   "cuMemFree of stream-ordered memory does not synchronise, and work in flight "
                   "used the memory");
   }
   const bool waits = found->kind != MemoryKind::kPool && !options().adversarial;
-  ContextState* const context = found->context;
   if (context == nullptr || is_idle(*context)) {
     release_allocation(*found);
   } else if (waits) {
@@ -183,7 +188,7 @@ HALYARD_CUDA_EXPORT Result cuMemAllocPitch_v2(DevicePointer* address, std::size_
 }
 
 HALYARD_CUDA_EXPORT Result cuMemFree_v2(DevicePointer address) {
-  HALYARD_CUDA_CALL(cuMemFree_v2, kCurrent | kUnsafeInCapture);
+  HALYARD_CUDA_CALL(cuMemFree_v2, kNamed | kUnsafeInCapture);
   return free_device(call, address);
 }
 
@@ -212,7 +217,7 @@ HALYARD_CUDA_EXPORT Result cuMemHostAlloc(void** host, std::size_t size, unsigne
 }
 
 HALYARD_CUDA_EXPORT Result cuMemFreeHost(void* host) {
-  HALYARD_CUDA_CALL(cuMemFreeHost, kCurrentFaulty | kUnsafeInCapture);
+  HALYARD_CUDA_CALL(cuMemFreeHost, kInitialized | kUnsafeInCapture);
   if (host == nullptr) return kSuccess;
   Allocation allocation;
   if (find_host(host, allocation) != kSuccess || allocation.kind != MemoryKind::kHost ||
@@ -238,7 +243,7 @@ HALYARD_CUDA_EXPORT Result cuMemHostRegister(void* host, std::size_t size, unsig
 }
 
 HALYARD_CUDA_EXPORT Result cuMemHostUnregister(void* host) {
-  HALYARD_CUDA_CALL(cuMemHostUnregister, kCurrentFaulty | kUnsafeInCapture);
+  HALYARD_CUDA_CALL(cuMemHostUnregister, kInitialized | kUnsafeInCapture);
   HALYARD_CUDA_REQUIRE(host != nullptr, kInvalidValue);
   const std::optional<Allocation> found = memory().find(reinterpret_cast<DevicePointer>(host));
   HALYARD_CUDA_REQUIRE(found && found->kind == MemoryKind::kRegistered, kHostMemoryNotRegistered);
@@ -251,7 +256,7 @@ HALYARD_CUDA_EXPORT Result cuMemHostUnregister(void* host) {
 
 HALYARD_CUDA_EXPORT Result cuMemHostGetDevicePointer_v2(DevicePointer* address, void* host,
                                                         unsigned flags) {
-  HALYARD_CUDA_CALL(cuMemHostGetDevicePointer_v2, kCurrent);
+  HALYARD_CUDA_CALL(cuMemHostGetDevicePointer_v2, kNamed);
   HALYARD_CUDA_REQUIRE(address != nullptr && flags == 0, kInvalidValue);
   Allocation allocation;
   if (const Result result = find_host(host, allocation); result != kSuccess) return result;
@@ -261,7 +266,7 @@ HALYARD_CUDA_EXPORT Result cuMemHostGetDevicePointer_v2(DevicePointer* address, 
 }
 
 HALYARD_CUDA_EXPORT Result cuMemHostGetFlags(unsigned* flags, void* host) {
-  HALYARD_CUDA_CALL(cuMemHostGetFlags, kCurrent);
+  HALYARD_CUDA_CALL(cuMemHostGetFlags, kNamed);
   HALYARD_CUDA_REQUIRE(flags != nullptr, kInvalidValue);
   Allocation allocation;
   if (const Result result = find_host(host, allocation); result != kSuccess) return result;
@@ -272,7 +277,7 @@ HALYARD_CUDA_EXPORT Result cuMemHostGetFlags(unsigned* flags, void* host) {
 
 HALYARD_CUDA_EXPORT Result cuMemGetAddressRange_v2(DevicePointer* base, std::size_t* size,
                                                    DevicePointer address) {
-  HALYARD_CUDA_CALL(cuMemGetAddressRange_v2, kCurrent);
+  HALYARD_CUDA_CALL(cuMemGetAddressRange_v2, kNamed);
   const std::optional<Allocation> found = memory().find(address);
   HALYARD_CUDA_REQUIRE(found, kNotFound);
   if (base != nullptr) *base = found->begin;
@@ -282,12 +287,12 @@ HALYARD_CUDA_EXPORT Result cuMemGetAddressRange_v2(DevicePointer* base, std::siz
 
 HALYARD_CUDA_EXPORT Result cuStreamAttachMemAsync(Stream handle, DevicePointer address, std::size_t,
                                                   unsigned flags) {
-  HALYARD_CUDA_CALL(cuStreamAttachMemAsync, kCurrent);
+  HALYARD_CUDA_CALL(cuStreamAttachMemAsync, kNamed);
   HALYARD_CUDA_REQUIRE(flags == 1 || flags == 2 || flags == 4, kInvalidValue);
   const std::optional<Allocation> found = memory().find(address);
   HALYARD_CUDA_REQUIRE(found, kInvalidValue);
   StreamState* const stream = find_stream(handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(handle));
   memory().set_flags(found->begin, flags);
   return submit(*stream, EmptyWork{});
 }

@@ -79,10 +79,11 @@ Result function_of_kernel(ContextState& context, Kernel handle, Function& functi
   return kSuccess;
 }
 
-Result find_function(ContextState& context, Function handle, FunctionState*& function) {
+Result find_function(ContextState* context, Function handle, FunctionState*& function) {
   // cuda.h, cuLaunchKernel: "f" may be a CUkernel cast to CUfunction.
   if (is_handle(reinterpret_cast<Kernel>(handle))) {
-    const Result result = function_of_kernel(context, reinterpret_cast<Kernel>(handle), handle);
+    HALYARD_CUDA_REQUIRE(context != nullptr, kInvalidContext);
+    const Result result = function_of_kernel(*context, reinterpret_cast<Kernel>(handle), handle);
     if (result != kSuccess) return result;
   }
   function = resolve(handle);

@@ -95,8 +95,9 @@ void unload_module(Module module);
 // The function of an entry; the same handle each time.
 Function function_of(ModuleState& module, std::size_t entry);
 
-// A CUfunction, or a CUkernel in its place: the function of it in the current context.
-Result find_function(ContextState& context, Function handle, FunctionState*& function);
+// A CUfunction, or a CUkernel in its place: its function in `context`. kInvalidContext for a kernel
+// without a context.
+Result find_function(ContextState* context, Function handle, FunctionState*& function);
 Result function_of_kernel(ContextState& context, Kernel handle, Function& function);
 
 // An attribute as cuFuncGetAttribute answers it.

@@ -132,7 +132,7 @@ HALYARD_CUDA_EXPORT Result cuModuleLoad(Module* module, const char* path) {
 }
 
 HALYARD_CUDA_EXPORT Result cuModuleUnload(Module handle) {
-  HALYARD_CUDA_CALL(cuModuleUnload, kCurrentFaulty | kUnsafeInCapture);
+  HALYARD_CUDA_CALL(cuModuleUnload, kInitialized | kUnsafeInCapture);
   ModuleState* const module = resolve(handle);
   HALYARD_CUDA_REQUIRE(module != nullptr, kInvalidHandle);
   if (module->library != nullptr) {
@@ -161,7 +161,7 @@ HALYARD_CUDA_EXPORT Result cuModuleGetLoadingMode(int* mode) {
 
 HALYARD_CUDA_EXPORT Result cuModuleGetFunction(Function* function, Module handle,
                                                const char* name) {
-  HALYARD_CUDA_CALL(cuModuleGetFunction, kCurrent);
+  HALYARD_CUDA_CALL(cuModuleGetFunction, kNamed);
   HALYARD_CUDA_REQUIRE(function != nullptr && name != nullptr, kInvalidValue);
   ModuleState* const module = resolve(handle);
   HALYARD_CUDA_REQUIRE(module != nullptr, kInvalidHandle);
@@ -192,79 +192,79 @@ HALYARD_CUDA_EXPORT Result cuModuleEnumerateFunctions(Function* functions, unsig
 
 HALYARD_CUDA_EXPORT Result cuModuleGetGlobal_v2(DevicePointer* address, std::size_t* size,
                                                 Module handle, const char* name) {
-  HALYARD_CUDA_CALL(cuModuleGetGlobal_v2, kCurrent);
+  HALYARD_CUDA_CALL(cuModuleGetGlobal_v2, kNamed);
   const ModuleState* const module = resolve(handle);
   HALYARD_CUDA_REQUIRE(module != nullptr, kInvalidHandle);
   return global_of(*module, name, address, size);
 }
 
 HALYARD_CUDA_EXPORT Result cuFuncGetAttribute(int* value, int attribute, Function handle) {
-  HALYARD_CUDA_CALL(cuFuncGetAttribute, kCurrent);
+  HALYARD_CUDA_CALL(cuFuncGetAttribute, kNamed);
   HALYARD_CUDA_REQUIRE(value != nullptr, kInvalidValue);
   FunctionState* function = nullptr;
-  const Result result = find_function(call.context(), handle, function);
+  const Result result = find_function(call.context_or_null(), handle, function);
   return result == kSuccess ? function_attribute(*function, attribute, *value) : result;
 }
 
 HALYARD_CUDA_EXPORT Result cuFuncSetAttribute(Function handle, int attribute, int value) {
-  HALYARD_CUDA_CALL(cuFuncSetAttribute, kCurrent);
+  HALYARD_CUDA_CALL(cuFuncSetAttribute, kNamed);
   FunctionState* function = nullptr;
-  const Result result = find_function(call.context(), handle, function);
+  const Result result = find_function(call.context_or_null(), handle, function);
   if (result != kSuccess) return result;
   return set_attribute(function->attributes, function->info(), attribute, value);
 }
 
 HALYARD_CUDA_EXPORT Result cuFuncSetCacheConfig(Function handle, int config) {
-  HALYARD_CUDA_CALL(cuFuncSetCacheConfig, kCurrent);
+  HALYARD_CUDA_CALL(cuFuncSetCacheConfig, kNamed);
   HALYARD_CUDA_REQUIRE(config >= 0 && config <= 3, kInvalidValue);
   FunctionState* function = nullptr;
-  return find_function(call.context(), handle, function);
+  return find_function(call.context_or_null(), handle, function);
 }
 
 HALYARD_CUDA_EXPORT Result cuFuncSetSharedMemConfig(Function handle, int) {
-  HALYARD_CUDA_CALL(cuFuncSetSharedMemConfig, kCurrent);
+  HALYARD_CUDA_CALL(cuFuncSetSharedMemConfig, kNamed);
   FunctionState* function = nullptr;
-  return find_function(call.context(), handle, function);
+  return find_function(call.context_or_null(), handle, function);
 }
 
 HALYARD_CUDA_EXPORT Result cuFuncGetModule(Module* module, Function handle) {
-  HALYARD_CUDA_CALL(cuFuncGetModule, kCurrent);
+  HALYARD_CUDA_CALL(cuFuncGetModule, kNamed);
   HALYARD_CUDA_REQUIRE(module != nullptr, kInvalidValue);
   FunctionState* function = nullptr;
-  const Result result = find_function(call.context(), handle, function);
+  const Result result = find_function(call.context_or_null(), handle, function);
   if (result == kSuccess) *module = function->module->handle;
   return result;
 }
 
 HALYARD_CUDA_EXPORT Result cuFuncGetName(const char** name, Function handle) {
-  HALYARD_CUDA_CALL(cuFuncGetName, kCurrent);
+  HALYARD_CUDA_CALL(cuFuncGetName, kNamed);
   HALYARD_CUDA_REQUIRE(name != nullptr, kInvalidValue);
   FunctionState* function = nullptr;
-  const Result result = find_function(call.context(), handle, function);
+  const Result result = find_function(call.context_or_null(), handle, function);
   if (result == kSuccess) *name = function->info().name.c_str();
   return result;
 }
 
 HALYARD_CUDA_EXPORT Result cuFuncGetParamInfo(Function handle, std::size_t index,
                                               std::size_t* offset, std::size_t* size) {
-  HALYARD_CUDA_CALL(cuFuncGetParamInfo, kCurrent);
+  HALYARD_CUDA_CALL(cuFuncGetParamInfo, kNamed);
   FunctionState* function = nullptr;
-  const Result result = find_function(call.context(), handle, function);
+  const Result result = find_function(call.context_or_null(), handle, function);
   return result == kSuccess ? parameter_info(function->info(), index, offset, size) : result;
 }
 
 HALYARD_CUDA_EXPORT Result cuFuncIsLoaded(int* is_loaded, Function handle) {
-  HALYARD_CUDA_CALL(cuFuncIsLoaded, kCurrent);
+  HALYARD_CUDA_CALL(cuFuncIsLoaded, kNamed);
   HALYARD_CUDA_REQUIRE(is_loaded != nullptr, kInvalidValue);
   FunctionState* function = nullptr;
   *is_loaded = 1;
-  return find_function(call.context(), handle, function);
+  return find_function(call.context_or_null(), handle, function);
 }
 
 HALYARD_CUDA_EXPORT Result cuFuncLoad(Function handle) {
-  HALYARD_CUDA_CALL(cuFuncLoad, kCurrent);
+  HALYARD_CUDA_CALL(cuFuncLoad, kNamed);
   FunctionState* function = nullptr;
-  return find_function(call.context(), handle, function);
+  return find_function(call.context_or_null(), handle, function);
 }
 
 HALYARD_CUDA_EXPORT Result cuLibraryLoadData(Library* library, const void* image,
@@ -443,13 +443,13 @@ HALYARD_CUDA_EXPORT Result cuLinkCreate_v2(unsigned count, const int* options, v
 
 HALYARD_CUDA_EXPORT Result cuLinkAddData_v2(Link link, int, const void* data, std::size_t size,
                                             const char*, unsigned, const int*, void**) {
-  HALYARD_CUDA_CALL(cuLinkAddData_v2, kCurrent);
+  HALYARD_CUDA_CALL(cuLinkAddData_v2, kNamed);
   return add_to_link(link, data, size);
 }
 
 HALYARD_CUDA_EXPORT Result cuLinkAddFile_v2(Link link, int, const char* path, unsigned, const int*,
                                             void**) {
-  HALYARD_CUDA_CALL(cuLinkAddFile_v2, kCurrent);
+  HALYARD_CUDA_CALL(cuLinkAddFile_v2, kNamed);
   std::string bytes;
   if (const Result result = read_file(path, bytes); result != kSuccess) return result;
   return add_to_link(link, bytes.data(), bytes.size());
@@ -457,7 +457,7 @@ HALYARD_CUDA_EXPORT Result cuLinkAddFile_v2(Link link, int, const char* path, un
 
 HALYARD_CUDA_EXPORT Result cuLinkAddFile(Link link, int, const char* path, unsigned, const int*,
                                          void**) {
-  HALYARD_CUDA_CALL(cuLinkAddFile, kCurrent);
+  HALYARD_CUDA_CALL(cuLinkAddFile, kNamed);
   std::string bytes;
   if (const Result result = read_file(path, bytes); result != kSuccess) return result;
   return add_to_link(link, bytes.data(), bytes.size());
@@ -471,13 +471,13 @@ HALYARD_CUDA_EXPORT Result cuLinkCreate(unsigned count, const int* options, void
 
 HALYARD_CUDA_EXPORT Result cuLinkAddData(Link link, int, const void* data, std::size_t size,
                                          const char*, unsigned, const int*, void**) {
-  HALYARD_CUDA_CALL(cuLinkAddData, kCurrent);
+  HALYARD_CUDA_CALL(cuLinkAddData, kNamed);
   return add_to_link(link, data, size);
 }
 
 // The "cubin" is the PTX, or all PTX in a container, which cuModuleLoadData takes as well.
 HALYARD_CUDA_EXPORT Result cuLinkComplete(Link handle, void** cubin, std::size_t* size) {
-  HALYARD_CUDA_CALL(cuLinkComplete, kCurrent);
+  HALYARD_CUDA_CALL(cuLinkComplete, kNamed);
   LinkState* const link = resolve(handle);
   HALYARD_CUDA_REQUIRE(link != nullptr, kInvalidHandle);
   HALYARD_CUDA_REQUIRE(cubin != nullptr && !link->texts.empty(), kInvalidValue);

@@ -78,7 +78,6 @@ bool retire(StreamState& stream, const Place& place) {
 
 Result allocate_async(DevicePointer* address, std::size_t size, Pool handle, StreamState* stream) {
   HALYARD_CUDA_REQUIRE(address != nullptr, kInvalidValue);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
   PoolState* const pool = resolve(handle);
   HALYARD_CUDA_REQUIRE(pool != nullptr, kInvalidValue);
   HALYARD_CUDA_REQUIRE(size != 0, kInvalidValue);
@@ -116,22 +115,24 @@ Result allocate_async(DevicePointer* address, std::size_t size, Pool handle, Str
 
 HALYARD_CUDA_EXPORT Result cuMemAllocAsync(DevicePointer* address, std::size_t size,
                                            Stream stream) {
-  HALYARD_CUDA_CALL(cuMemAllocAsync, kCurrent);
+  HALYARD_CUDA_CALL(cuMemAllocAsync, kNamed);
   StreamState* const of = find_stream(stream);
-  HALYARD_CUDA_REQUIRE(of != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(of != nullptr, stream_error(stream));
   return allocate_async(address, size, current_pool(of->context->device), of);
 }
 
 HALYARD_CUDA_EXPORT Result cuMemAllocFromPoolAsync(DevicePointer* address, std::size_t size,
                                                    Pool pool, Stream stream) {
-  HALYARD_CUDA_CALL(cuMemAllocFromPoolAsync, kCurrent);
-  return allocate_async(address, size, pool, find_stream(stream));
+  HALYARD_CUDA_CALL(cuMemAllocFromPoolAsync, kNamed);
+  StreamState* const of = find_stream(stream);
+  HALYARD_CUDA_REQUIRE(of != nullptr, stream_error(stream));
+  return allocate_async(address, size, pool, of);
 }
 
 HALYARD_CUDA_EXPORT Result cuMemFreeAsync(DevicePointer address, Stream handle) {
-  HALYARD_CUDA_CALL(cuMemFreeAsync, kCurrent);
+  HALYARD_CUDA_CALL(cuMemFreeAsync, kNamed);
   StreamState* const stream = find_stream(handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(handle));
   if (address == 0) return kSuccess;
   const Place& place = memory().place(address);
   if (place.is_freed) {

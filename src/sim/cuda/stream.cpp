@@ -147,13 +147,20 @@ StreamState* find_stream(Stream handle) {
   if (value > kPerThreadStream) return resolve(handle);
   ThreadState& thread = this_thread();
   ContextState* const context = thread.current();
-  if (context == nullptr) return nullptr;
+  if (context == nullptr || context->is_destroyed.load()) return nullptr;
   if (value == kPerThreadStream || (value == 0 && thread.uses_per_thread_stream)) {
     std::shared_ptr<StreamState>& stream = thread.per_thread_streams[context];
     if (stream == nullptr) stream = make_stream(*context, 0, 0);
     return stream.get();
   }
   return context->legacy.get();
+}
+
+// cuda.h, cuMemFreeAsync: CUDA_ERROR_INVALID_CONTEXT (default stream specified with no current
+// context). Other streams name their context.
+Result stream_error(Stream handle) {
+  if (reinterpret_cast<std::uintptr_t>(handle) > kPerThreadStream) return kInvalidHandle;
+  return this_thread().current() == nullptr ? kInvalidContext : kContextIsDestroyed;
 }
 
 std::uint64_t enqueue(StreamState& stream, Work work) {

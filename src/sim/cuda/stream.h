@@ -62,8 +62,11 @@ struct EventState {
 };
 
 // What a CUstream names in this thread: a handle, or one of the default streams. Null: no stream.
-// The State is locked and a context is current; the stream lives while the State stays locked.
+// A default stream is that of the current context. The State is locked; the stream lives while the
+// State stays locked.
 StreamState* find_stream(Stream stream);
+// Why it found none.
+Result stream_error(Stream stream);
 
 // cuda.h, cuStreamCreateWithPriority: a priority outside of the range is clamped.
 int clamp_priority(int priority);

@@ -44,7 +44,7 @@ Result record(Event handle, Stream stream_handle) {
   EventState* const event = resolve(handle);
   HALYARD_CUDA_REQUIRE(event != nullptr, kInvalidHandle);
   StreamState* const stream = find_stream(stream_handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(stream_handle));
   // cuda.h, cuEventRecord: "hEvent and hStream must be from the same context"
   if (event->context != stream->context) {
     report_misuse("record-across-contexts", "an event was recorded in a stream of another context");
@@ -86,9 +86,9 @@ Result elapsed(float* milliseconds, Event from_handle, Event to_handle) {
   return kSuccess;
 }
 
-Result add_mem_ops(Call& call, Stream handle, std::vector<MemOp> operations) {
+Result add_mem_ops(Stream handle, std::vector<MemOp> operations) {
   StreamState* const stream = find_stream(handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(handle));
   for (const MemOp& op : operations) {
     if (op.operation == 3 || op.operation == 6) continue;  // flush, barrier
     const bool is_wait = op.operation == 1 || op.operation == 4;
@@ -99,7 +99,7 @@ Result add_mem_ops(Call& call, Stream handle, std::vector<MemOp> operations) {
     HALYARD_CUDA_REQUIRE(is_wait || (op.flags & ~1U) == 0, kInvalidValue);
     const std::optional<Allocation> found = memory().find(op.address);
     HALYARD_CUDA_REQUIRE(
-        found && size <= found->end() - op.address && may_use(call.context(), *found),
+        found && size <= found->end() - op.address && may_use(*stream->context, *found),
         kInvalidValue);
     // cuda.h, cuStreamWaitValue32: "cannot be used with managed memory"
     if (found->kind == MemoryKind::kManaged) {
@@ -111,14 +111,14 @@ Result add_mem_ops(Call& call, Stream handle, std::vector<MemOp> operations) {
   return submit(*stream, MemOpWork{state().next_id++, std::move(operations)});
 }
 
-Result add_mem_op(Call& call, Stream stream, std::uint32_t operation, DevicePointer address,
+Result add_mem_op(Stream stream, std::uint32_t operation, DevicePointer address,
                   std::uint64_t value, unsigned flags) {
   MemOp op{};
   op.operation = operation;
   op.address = address;
   op.value = value;
   op.flags = flags;
-  return add_mem_ops(call, stream, {op});
+  return add_mem_ops(stream, {op});
 }
 
 }  // namespace
@@ -145,9 +145,9 @@ HALYARD_CUDA_EXPORT Result cuStreamDestroy(Stream stream) {
 }
 
 HALYARD_CUDA_EXPORT Result cuStreamSynchronize(Stream handle) {
-  HALYARD_CUDA_CALL(cuStreamSynchronize, kCurrent);
+  HALYARD_CUDA_CALL(cuStreamSynchronize, kNamed);
   StreamState* const stream = find_stream(handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(handle));
   if (stream->capture != nullptr) {
     stream->capture->is_broken = true;
     return kCaptureUnsupported;
@@ -156,25 +156,27 @@ HALYARD_CUDA_EXPORT Result cuStreamSynchronize(Stream handle) {
 }
 
 HALYARD_CUDA_EXPORT Result cuStreamQuery(Stream handle) {
-  HALYARD_CUDA_CALL(cuStreamQuery, kCurrent);
+  HALYARD_CUDA_CALL(cuStreamQuery, kNamed);
   StreamState* const stream = find_stream(handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(handle));
   if (stream->capture != nullptr) {
     stream->capture->is_broken = true;
     return kCaptureUnsupported;
   }
   if (const Result result = Call::check_captures(this_thread()); result != kSuccess) return result;
+  if (const Result fault = stream->context->sticky.load(); fault != kSuccess) return fault;
   if (!is_complete(*stream)) return kNotReady;
   return_managed_memory();
   return kSuccess;
 }
 
 HALYARD_CUDA_EXPORT Result cuStreamWaitEvent(Stream handle, Event event_handle, unsigned flags) {
-  HALYARD_CUDA_CALL(cuStreamWaitEvent, kCurrent);
+  HALYARD_CUDA_CALL(cuStreamWaitEvent, kNamed);
   HALYARD_CUDA_REQUIRE(flags <= 1, kInvalidValue);
   EventState* const event = resolve(event_handle);
   StreamState* const stream = find_stream(handle);
-  HALYARD_CUDA_REQUIRE(event != nullptr && stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(event != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(handle));
   if (stream->capture == nullptr && was_captured(*event)) {
     HALYARD_CUDA_REQUIRE(!event->capture->is_ended, kCapturedEvent);
     return join_capture(*stream, *event);
@@ -183,45 +185,44 @@ HALYARD_CUDA_EXPORT Result cuStreamWaitEvent(Stream handle, Event event_handle, 
 }
 
 HALYARD_CUDA_EXPORT Result cuLaunchHostFunc(Stream handle, HostFunction function, void* data) {
-  HALYARD_CUDA_CALL(cuLaunchHostFunc, kCurrent);
+  HALYARD_CUDA_CALL(cuLaunchHostFunc, kNamed);
   HALYARD_CUDA_REQUIRE(function != nullptr, kInvalidValue);
   StreamState* const stream = find_stream(handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(handle));
   return submit(*stream, HostWork{{function, data}});
 }
 
 HALYARD_CUDA_EXPORT Result cuStreamAddCallback(Stream handle, StreamCallback callback, void* data,
                                                unsigned flags) {
-  HALYARD_CUDA_CALL(cuStreamAddCallback, kCurrentFaulty);
+  HALYARD_CUDA_CALL(cuStreamAddCallback, kInitialized);
   HALYARD_CUDA_REQUIRE(callback != nullptr && flags == 0, kInvalidValue);
   StreamState* const stream = find_stream(handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
-  if (const Result fault = call.context().sticky.load(); fault != kSuccess) return fault;
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(handle));
   return submit(*stream, CallbackWork{callback, handle, data});
 }
 
 HALYARD_CUDA_EXPORT Result cuStreamGetFlags(Stream handle, unsigned* flags) {
-  HALYARD_CUDA_CALL(cuStreamGetFlags, kCurrent);
+  HALYARD_CUDA_CALL(cuStreamGetFlags, kNamed);
   StreamState* const stream = find_stream(handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(handle));
   HALYARD_CUDA_REQUIRE(flags != nullptr, kInvalidValue);
   *flags = stream->flags;
   return kSuccess;
 }
 
 HALYARD_CUDA_EXPORT Result cuStreamGetPriority(Stream handle, int* priority) {
-  HALYARD_CUDA_CALL(cuStreamGetPriority, kCurrent);
+  HALYARD_CUDA_CALL(cuStreamGetPriority, kNamed);
   StreamState* const stream = find_stream(handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(handle));
   HALYARD_CUDA_REQUIRE(priority != nullptr, kInvalidValue);
   *priority = stream->priority;
   return kSuccess;
 }
 
 HALYARD_CUDA_EXPORT Result cuStreamGetCtx(Stream handle, Context* context) {
-  HALYARD_CUDA_CALL(cuStreamGetCtx, kCurrent);
+  HALYARD_CUDA_CALL(cuStreamGetCtx, kNamed);
   StreamState* const stream = find_stream(handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(handle));
   HALYARD_CUDA_REQUIRE(context != nullptr, kInvalidValue);
   HALYARD_CUDA_REQUIRE(!stream->context->is_destroyed.load(), kContextIsDestroyed);
   *context = stream->context->handle;
@@ -230,9 +231,9 @@ HALYARD_CUDA_EXPORT Result cuStreamGetCtx(Stream handle, Context* context) {
 
 // cuda.h: a stream of a green context has that; others have none.
 HALYARD_CUDA_EXPORT Result cuStreamGetCtx_v2(Stream handle, Context* context, void** green) {
-  HALYARD_CUDA_CALL(cuStreamGetCtx_v2, kCurrent);
+  HALYARD_CUDA_CALL(cuStreamGetCtx_v2, kNamed);
   StreamState* const stream = find_stream(handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(handle));
   HALYARD_CUDA_REQUIRE(context != nullptr && green != nullptr, kInvalidValue);
   HALYARD_CUDA_REQUIRE(!stream->context->is_destroyed.load(), kContextIsDestroyed);
   *context = stream->context->handle;
@@ -241,18 +242,18 @@ HALYARD_CUDA_EXPORT Result cuStreamGetCtx_v2(Stream handle, Context* context, vo
 }
 
 HALYARD_CUDA_EXPORT Result cuStreamGetDevice(Stream handle, DeviceId* device) {
-  HALYARD_CUDA_CALL(cuStreamGetDevice, kCurrent);
+  HALYARD_CUDA_CALL(cuStreamGetDevice, kNamed);
   StreamState* const stream = find_stream(handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(handle));
   HALYARD_CUDA_REQUIRE(device != nullptr, kInvalidValue);
   *device = stream->context->device;
   return kSuccess;
 }
 
 HALYARD_CUDA_EXPORT Result cuStreamGetId(Stream handle, unsigned long long* id) {
-  HALYARD_CUDA_CALL(cuStreamGetId, kCurrent);
+  HALYARD_CUDA_CALL(cuStreamGetId, kNamed);
   StreamState* const stream = find_stream(handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(handle));
   HALYARD_CUDA_REQUIRE(id != nullptr, kInvalidValue);
   *id = stream->id;
   return kSuccess;
@@ -261,8 +262,8 @@ HALYARD_CUDA_EXPORT Result cuStreamGetId(Stream handle, unsigned long long* id) 
 #define HALYARD_CUDA_MEM_OP(name, Type, operation)                                  \
   HALYARD_CUDA_EXPORT Result name(Stream stream, DevicePointer address, Type value, \
                                   unsigned flags) {                                 \
-    HALYARD_CUDA_CALL(name, kCurrent);                                              \
-    return add_mem_op(call, stream, operation, address, value, flags);              \
+    HALYARD_CUDA_CALL(name, kNamed);                                                \
+    return add_mem_op(stream, operation, address, value, flags);                    \
   }
 HALYARD_CUDA_MEM_OP(cuStreamWaitValue32_v2, std::uint32_t, 1)
 HALYARD_CUDA_MEM_OP(cuStreamWriteValue32_v2, std::uint32_t, 2)
@@ -275,16 +276,16 @@ HALYARD_CUDA_MEM_OP(cuStreamWriteValue64, std::uint64_t, 5)
 
 HALYARD_CUDA_EXPORT Result cuStreamBatchMemOp_v2(Stream stream, unsigned count,
                                                  const MemOp* operations, unsigned flags) {
-  HALYARD_CUDA_CALL(cuStreamBatchMemOp_v2, kCurrent);
+  HALYARD_CUDA_CALL(cuStreamBatchMemOp_v2, kNamed);
   HALYARD_CUDA_REQUIRE(operations != nullptr && count <= 256 && flags == 0, kInvalidValue);
-  return add_mem_ops(call, stream, {operations, operations + count});
+  return add_mem_ops(stream, {operations, operations + count});
 }
 
 HALYARD_CUDA_EXPORT Result cuStreamBatchMemOp(Stream stream, unsigned count,
                                               const MemOp* operations, unsigned flags) {
-  HALYARD_CUDA_CALL(cuStreamBatchMemOp, kCurrent);
+  HALYARD_CUDA_CALL(cuStreamBatchMemOp, kNamed);
   HALYARD_CUDA_REQUIRE(operations != nullptr && count <= 256 && flags == 0, kInvalidValue);
-  return add_mem_ops(call, stream, {operations, operations + count});
+  return add_mem_ops(stream, {operations, operations + count});
 }
 
 HALYARD_CUDA_EXPORT Result cuEventCreate(Event* event, unsigned flags) {
@@ -311,12 +312,12 @@ HALYARD_CUDA_EXPORT Result cuEventDestroy(Event event) {
 }
 
 HALYARD_CUDA_EXPORT Result cuEventRecord(Event event, Stream stream) {
-  HALYARD_CUDA_CALL(cuEventRecord, kCurrent);
+  HALYARD_CUDA_CALL(cuEventRecord, kNamed);
   return record(event, stream);
 }
 
 HALYARD_CUDA_EXPORT Result cuEventRecordWithFlags(Event event, Stream stream, unsigned flags) {
-  HALYARD_CUDA_CALL(cuEventRecordWithFlags, kCurrent);
+  HALYARD_CUDA_CALL(cuEventRecordWithFlags, kNamed);
   HALYARD_CUDA_REQUIRE(flags <= 1, kInvalidValue);
   return record(event, stream);
 }
