@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Probes of what a thread may call without a current context, or with another one. cuda.h does not
-// say which calls need one, except for the default streams ("default stream specified with no
-// current context", cuMemFreeAsync).
+// Probes of what a thread may call without a current context, or with another one, and of memory of
+// graphs. cuda.h does not say which calls need a context, except for the default streams ("default
+// stream specified with no current context", cuMemFreeAsync).
 #include "gpu/probe.h"
 
 namespace halyard::testing::probe {
@@ -120,6 +120,59 @@ std::string free_beside_a_destroyed_context() {
   return answer;
 }
 
+struct KernelOfNode {
+  Handle function;
+  unsigned grid[3], block[3], shared_bytes;
+  void** parameters;
+  void** extra;
+  Handle kernel, context;
+};
+
+// CUDA_KERNEL_NODE_PARAMS: the context "is ignored if func is set".
+std::string kernel_node_of_another_context() {
+  make_context();
+  Handle store = load_kernel("store"), graph = nullptr, node = nullptr, exec = nullptr;
+  Address a = make_words(1);
+  make_context();
+  std::uint32_t value = 5;
+  void* parameters[] = {&a, &value};
+  const KernelOfNode parts{store, {1, 1, 1}, {1, 1, 1}, 0, parameters, nullptr, nullptr, nullptr};
+  const Handle stream = make_stream();
+  call("cuGraphCreate", &graph, 0U);
+  std::string answer;
+  add(answer, "node",
+      call("cuGraphAddKernelNode_v2", &node, graph, static_cast<const Handle*>(nullptr),
+           std::size_t{0}, &parts));
+  add(answer, "instantiate", call("cuGraphInstantiateWithFlags", &exec, graph, 0ULL));
+  add(answer, "launch", call("cuGraphLaunch", exec, stream));
+  add(answer, "synchronize", call("cuStreamSynchronize", stream));
+  return answer + ", writes " + std::to_string(read_word(a));
+}
+
+// cuGraphLaunch: "If any allocations created by hGraphExec remain unfreed ... the launch will fail"
+std::string launch_before_the_free() {
+  make_context();
+  const Handle stream = make_stream();
+  Handle graph = nullptr, exec = nullptr;
+  Address a = 0;
+  call("cuStreamBeginCapture_v2", stream, 2);
+  call("cuMemAllocAsync", &a, std::size_t{64}, stream);
+  fill(a, 5, 16, stream);
+  call("cuStreamEndCapture", stream, &graph);
+  call("cuGraphInstantiateWithFlags", &exec, graph, 0ULL);
+  std::string answer;
+  add(answer, "first", call("cuGraphLaunch", exec, stream));
+  add(answer, "second", call("cuGraphLaunch", exec, stream));
+  add(answer, "free", call("cuMemFreeAsync", a, stream));
+  add(answer, "third", call("cuGraphLaunch", exec, stream));
+  call("cuStreamSynchronize", stream);
+  answer += ", reads " + std::to_string(read_word(a));
+  call("cuGraphExecDestroy", exec);
+  call("cuGraphDestroy", graph);
+  add(answer, "free after the end of the graph", call("cuMemFree_v2", a));
+  return answer;
+}
+
 constexpr Probe kContextProbes[] = {
     {"27", "free memory without a current context",
      "memory success, in a stream success, host success", &free_without_context},
@@ -141,6 +194,13 @@ constexpr Probe kContextProbes[] = {
     {"27f", "free what another context has while a destroyed one is current",
      "synchronize CONTEXT_IS_DESTROYED, memory success, stream success",
      &free_beside_a_destroyed_context},
+    {"27g", "a kernel node whose function another context has than the current one",
+     "node success, instantiate success, launch success, synchronize success, writes 5",
+     &kernel_node_of_another_context},
+    {"28", "launch a graph whose allocation is not freed, free it, and launch again",
+     "first success, second INVALID_VALUE, free success, third success, reads 5, free after the "
+     "end of the graph success",
+     &launch_before_the_free},
 };
 
 }  // namespace

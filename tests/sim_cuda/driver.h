@@ -175,6 +175,7 @@ int cuGraphAddMemsetNode(Handle*, Handle, const Handle*, std::size_t, const Mems
 int cuGraphAddHostNode(Handle*, Handle, const Handle*, std::size_t, const HostNode*);
 int cuGraphAddChildGraphNode(Handle*, Handle, const Handle*, std::size_t, Handle);
 int cuGraphAddEventRecordNode(Handle*, Handle, const Handle*, std::size_t, Handle);
+int cuGraphAddMemFreeNode(Handle*, Handle, const Handle*, std::size_t, Address);
 int cuGraphAddDependencies(Handle, const Handle*, const Handle*, std::size_t);
 int cuGraphGetNodes(Handle, Handle*, std::size_t*);
 int cuGraphGetEdges(Handle, Handle*, Handle*, std::size_t*);

@@ -62,6 +62,46 @@ TEST_F(SimCudaGraph, KernelNode_TakesItsParametersWhenAdded) {
   EXPECT_EQ(read(a + 12), 6U);
 }
 
+// CUDA_KERNEL_NODE_PARAMS: the context "is ignored if func is set". tinygrad adds the nodes of all
+// its devices to one graph that way, whichever context is current.
+TEST_F(SimCudaGraph, KernelNode_RunsInTheContextOfItsFunction) {
+  Handle other = nullptr;
+  ASSERT_EQ(cuCtxCreate_v2(&other, 0, 1), kSuccess);
+  const Handle there_function = fill_function();
+  Address here = 0, there = words(4);
+  std::uint32_t value = 5, count = 4;
+  ASSERT_EQ(cuCtxSetCurrent(context_), kSuccess);
+  here = words(4);
+  void* of_there[] = {&there, &value, &count};
+  void* of_here[] = {&here, &value, &count};
+  KernelNode nodes[] = {
+      {there_function, 1, 1, 1, 32, 1, 1, 0, of_there, nullptr, nullptr, nullptr},
+      {fill_function(), 1, 1, 1, 32, 1, 1, 0, of_here, nullptr, nullptr, other}};
+  const Handle of = graph(), in = stream();
+  Handle made[2] = {};
+  ASSERT_EQ(cuGraphAddKernelNode_v2(&made[0], of, nullptr, 0, &nodes[0]), kSuccess);
+  ASSERT_EQ(cuGraphAddKernelNode_v2(&made[1], of, &made[0], 1, &nodes[1]), kSuccess);
+  const Handle exec = instantiate(of);
+  ASSERT_EQ(cuGraphLaunch(exec, in), kSuccess);
+  ASSERT_EQ(cuStreamSynchronize(in), kSuccess);
+  EXPECT_EQ(read(here + 12), 5U);
+  EXPECT_EQ(read(there + 12), 5U);
+  value = 6;
+  EXPECT_EQ(cuGraphExecKernelNodeSetParams_v2(exec, made[0], &nodes[0]), kSuccess);
+  // A function of another context than before: the owning context cannot change.
+  EXPECT_EQ(cuGraphExecKernelNodeSetParams_v2(exec, made[0], &nodes[1]), kInvalidValue);
+  // cuMemFree waits for the launch, which is in a stream of the other context.
+  Gate gate;
+  gate.hold(in);
+  ASSERT_EQ(cuGraphLaunch(exec, in), kSuccess);
+  std::thread opener([&] { gate.open(); });
+  EXPECT_EQ(cuMemFree_v2(there), kSuccess);
+  opener.join();
+  EXPECT_EQ(cuStreamSynchronize(in), kSuccess);
+  EXPECT_EQ(read(here + 12), 5U);
+  EXPECT_EQ(cuCtxDestroy_v2(other), kSuccess);
+}
+
 // cuGraphLaunch: "Each launch is ordered behind both any previous work in hStream and any previous
 // launches of hGraphExec."
 TEST_F(SimCudaGraph, LaunchesOfOneExec_NeverOverlap) {
@@ -276,6 +316,93 @@ TEST_F(SimCudaGraph, Capture_TakesAllocations) {
   for (int i = 0; i < 2; ++i) ASSERT_EQ(cuGraphLaunch(exec, in), kSuccess);
   ASSERT_EQ(cuStreamSynchronize(in), kSuccess);
   EXPECT_EQ(read(kept), 6U);
+}
+
+// A graph that allocates 64 bytes, which it does not free, and writes 5 to each word.
+struct Allocating {
+  Handle graph = nullptr, exec = nullptr;
+  Address memory = 0;
+};
+Allocating capture_allocation(Handle in, unsigned long long flags) {
+  Allocating made;
+  EXPECT_EQ(cuStreamBeginCapture_v2(in, 2), kSuccess);
+  EXPECT_EQ(cuMemAllocAsync(&made.memory, 64, in), kSuccess);
+  EXPECT_EQ(cuMemsetD32Async(made.memory, 5, 16, in), kSuccess);
+  EXPECT_EQ(cuStreamEndCapture(in, &made.graph), kSuccess);
+  EXPECT_EQ(cuGraphInstantiateWithFlags(&made.exec, made.graph, flags), kSuccess);
+  return made;
+}
+
+// cuGraphLaunch: "If any allocations created by hGraphExec remain unfreed (from a previous launch) ...
+// the launch will fail with CUDA_ERROR_INVALID_VALUE". cuGraphAddMemAllocNode: "The allocation's
+// address remains fixed across instantiations and launches."
+TEST_F(SimCudaGraph, AllocationNode_IsLaunchedAgainAfterTheFree) {
+  const Handle in = stream();
+  const Allocating of = capture_allocation(in, 0);
+  for (const bool is_ordered : {true, false, true}) {
+    ASSERT_EQ(cuGraphLaunch(of.exec, in), kSuccess);
+    EXPECT_EQ(cuGraphLaunch(of.exec, in), kInvalidValue);
+    ASSERT_EQ(cuStreamSynchronize(in), kSuccess);
+    EXPECT_EQ(read(of.memory + 36), 5U);
+    EXPECT_EQ(cuMemsetD32Async(of.memory, 6, 16, in), kSuccess);
+    ASSERT_EQ(cuStreamSynchronize(in), kSuccess);
+    EXPECT_EQ(is_ordered ? cuMemFreeAsync(of.memory, in) : cuMemFree_v2(of.memory), kSuccess);
+    EXPECT_EQ(cuMemFree_v2(of.memory), kInvalidValue);
+    EXPECT_EQ(cuMemFreeAsync(of.memory, in), kInvalidValue);
+  }
+  EXPECT_EQ(cuStreamSynchronize(in), kSuccess);
+}
+
+// CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH: "each launch behave[s] as though it called
+// cuMemFreeAsync for every unfreed allocation".
+TEST_F(SimCudaGraph, AllocationNode_IsFreedByTheNextLaunch_IfTheFlagSaysSo) {
+  const Handle in = stream();
+  const Allocating of = capture_allocation(in, 1);
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(cuGraphLaunch(of.exec, in), kSuccess);
+  ASSERT_EQ(cuStreamSynchronize(in), kSuccess);
+  EXPECT_EQ(read(of.memory), 5U);
+  EXPECT_EQ(cuMemFree_v2(of.memory), kSuccess);
+  EXPECT_EQ(cuGraphLaunch(of.exec, in), kSuccess);
+  EXPECT_EQ(cuStreamSynchronize(in), kSuccess);
+}
+
+// cuGraphAddMemAllocNode: freed by "launching a graph with a free node for that allocation". It is
+// not freed in the same graph, so the program has it beyond the end of its graph.
+TEST_F(SimCudaGraph, AllocationNode_IsFreedByAnotherGraph_AndOutlivesItsOwn) {
+  const Handle in = stream();
+  const Allocating of = capture_allocation(in, 0);
+  ASSERT_EQ(cuStreamBeginCapture_v2(in, 2), kSuccess);
+  ASSERT_EQ(cuMemFreeAsync(of.memory, in), kSuccess);
+  EXPECT_EQ(cuMemFreeAsync(of.memory, in), kInvalidValue);
+  Handle freeing = nullptr;
+  ASSERT_EQ(cuStreamEndCapture(in, &freeing), kSuccess);
+  const Handle frees = instantiate(freeing);
+  EXPECT_EQ(cuGraphLaunch(frees, in), kInvalidValue);  // nothing is allocated yet
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(cuGraphLaunch(of.exec, in), kSuccess);
+    ASSERT_EQ(cuGraphLaunch(frees, in), kSuccess);
+    EXPECT_EQ(cuMemFree_v2(of.memory), kInvalidValue);
+  }
+  ASSERT_EQ(cuGraphLaunch(of.exec, in), kSuccess);
+  for (const Handle exec : {of.exec, frees}) EXPECT_EQ(cuGraphExecDestroy(exec), kSuccess);
+  for (const Handle each : {of.graph, freeing}) EXPECT_EQ(cuGraphDestroy(each), kSuccess);
+  ASSERT_EQ(cuStreamSynchronize(in), kSuccess);
+  EXPECT_EQ(read(of.memory), 5U);
+  EXPECT_EQ(cuMemFree_v2(of.memory), kSuccess);
+  EXPECT_EQ(cuMemFree_v2(of.memory), kInvalidValue);
+}
+
+// cuMemFreeAsync: in a capture it "must ... be passed the address of a graph allocation".
+TEST_F(SimCudaGraph, FreeNode_TakesMemoryOfAllocationNodesOnly) {
+  const Handle in = stream(), of = graph();
+  Address pooled = 0;
+  ASSERT_EQ(cuMemAllocAsync(&pooled, 64, in), kSuccess);
+  Handle node = nullptr, captured = nullptr;
+  EXPECT_EQ(cuGraphAddMemFreeNode(&node, of, nullptr, 0, pooled), kInvalidValue);
+  ASSERT_EQ(cuStreamBeginCapture_v2(in, 2), kSuccess);
+  EXPECT_EQ(cuMemFreeAsync(pooled, in), kInvalidValue);
+  EXPECT_EQ(cuStreamEndCapture(in, &captured), kSuccess);
+  EXPECT_EQ(cuMemFreeAsync(pooled, in), kSuccess);
 }
 
 }  // namespace

@@ -106,6 +106,8 @@ void report_leaks(const ContextState& context, const char* where) {
   std::map<MemoryKind, std::pair<std::uint64_t, std::uint64_t>> leaked;
   for (const Allocation& allocation : memory().of(&context)) {
     if (allocation.is_freed) continue;
+    const std::shared_ptr<GraphMemory> of_node = graph_memory_at(allocation.begin);
+    if (of_node != nullptr && !of_node->is_live) continue;
     auto& [count, bytes] = leaked[allocation.kind];
     ++count;
     bytes += allocation.size;

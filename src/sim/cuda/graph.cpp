@@ -232,29 +232,131 @@ UpdateResult update_exec(ExecState& exec, GraphState& graph, NodeState*& culprit
   return kUpdateSuccess;
 }
 
+namespace {
+
+// Notes the launch in the contexts of nodes that are not the stream's.
+void note_foreign_launch(const Plan& plan, const Wait& launch) {
+  for (const PlanNode& node : plan.nodes) {
+    if (const auto* const child = std::get_if<GraphWork>(&node.work)) {
+      note_foreign_launch(*child->plan, launch);
+      continue;
+    }
+    ContextState* const context = context_of(node.work);
+    if (context == nullptr || context == launch.stream->context) continue;
+    std::vector<Wait>& launches = context->foreign_launches;
+    const bool is_noted = !launches.empty() && launches.back().stream == launch.stream &&
+                          launches.back().sequence == launch.sequence;
+    if (is_noted) continue;
+    std::erase_if(launches, has_passed);
+    launches.push_back(launch);
+  }
+}
+
+// The memory of a plan's nodes.
+struct PlanMemory {
+  std::vector<GraphMemory*> allocated, freed;
+};
+
+void collect_memory(const Plan& plan, PlanMemory& memory) {
+  for (const PlanNode& node : plan.nodes) {
+    if (const auto* const allocation = std::get_if<AllocNodeWork>(&node.work)) {
+      memory.allocated.push_back(allocation->memory.get());
+    } else if (const auto* const free = std::get_if<FreeNodeWork>(&node.work)) {
+      memory.freed.push_back(free->memory.get());
+    } else if (const auto* const child = std::get_if<GraphWork>(&node.work)) {
+      collect_memory(*child->plan, memory);
+    }
+  }
+}
+
+bool contains(const std::vector<GraphMemory*>& list, const GraphMemory* memory) {
+  return std::ranges::find(list, memory) != list.end();
+}
+
+// cuda.h, cuGraphLaunch: "If any allocations created by hGraphExec remain unfreed (from a previous
+// launch) and hGraphExec was not instantiated with CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH,
+// the launch will fail with CUDA_ERROR_INVALID_VALUE."
+Result check_memory(const PlanMemory& memory, bool frees_on_launch) {
+  for (const GraphMemory* const each : memory.allocated) {
+    HALYARD_CUDA_REQUIRE(!each->is_live || frees_on_launch, kInvalidValue);
+  }
+  for (const GraphMemory* const each : memory.freed) {
+    HALYARD_CUDA_REQUIRE(each->is_live || contains(memory.allocated, each), kInvalidValue);
+  }
+  return kSuccess;
+}
+
+void note_memory_of_launch(const PlanMemory& of) {
+  for (GraphMemory* const each : of.allocated) {
+    each->is_live = !contains(of.freed, each);
+    memory().mark_allocated(each->address);
+  }
+  for (GraphMemory* const each : of.freed) {
+    if (!contains(of.allocated, each)) free_graph_memory(*each);
+  }
+}
+
+}  // namespace
+
+Result make_free_node(const GraphState& graph, DevicePointer address, Work& work) {
+  std::shared_ptr<GraphMemory> memory = graph_memory_at(address);
+  HALYARD_CUDA_REQUIRE(memory != nullptr, kInvalidValue);
+  for (const auto& node : graph.nodes) {
+    const auto* const free = std::get_if<FreeNodeWork>(&node->work);
+    HALYARD_CUDA_REQUIRE(free == nullptr || free->memory != memory, kInvalidValue);
+  }
+  work = FreeNodeWork{address, std::move(memory)};
+  return kSuccess;
+}
+
+Result free_graph_memory(GraphMemory& of) {
+  if (!of.is_live) {
+    report_misuse("free-of-no-allocation",
+                  "memory of an allocation node was freed that no launch has allocated, or that its "
+                  "own graph frees");
+    return kInvalidValue;
+  }
+  of.is_live = false;
+  memory().mark_freed(of.address);
+  return kSuccess;
+}
+
 Result launch_graph(ExecState& exec, StreamState& stream) {
   if (const Result result = check_stream(stream); result != kSuccess) return result;
   if (exec.plan->only_computes && takes_nothing(stream)) return kSuccess;
+  PlanMemory used;
+  collect_memory(*exec.plan, used);
+  if (const Result result = check_memory(used, (exec.flags & kInstantiateAutoFree) != 0);
+      result != kSuccess) {
+    return result;
+  }
   if (stream.capture == nullptr && exec.latest.stream != nullptr && !has_passed(exec.latest)) {
     stream.waits.push_back(exec.latest);
   }
   report_replaced_memory(*exec.plan);
   const Result result = submit(stream, GraphWork{exec.plan, nullptr});
   if (result != kSuccess) return result;
+  note_memory_of_launch(used);
   exec.latest = {stream.shared_from_this(), stream.submitted, nullptr};
+  note_foreign_launch(*exec.plan, exec.latest);
   guard_managed_memory();
   return kSuccess;
 }
 
 Result work_of(const KernelParams& params, ContextState* current, Work& work) {
-  HALYARD_CUDA_REQUIRE(params.function != nullptr || params.kernel != nullptr, kInvalidValue);
-  ContextState* context = current;
-  if (params.context != nullptr) {
-    context = resolve(params.context);
-    HALYARD_CUDA_REQUIRE(context != nullptr, kInvalidContext);
-  }
-  HALYARD_CUDA_REQUIRE(context != nullptr, kInvalidContext);
+  // cuda.h, CUDA_KERNEL_NODE_PARAMS: the context is the node's or the current one, "This field is
+  // ignored if func is set". A function belongs to the context of its module.
   Function function = params.function;
+  ContextState* context = current;
+  if (function != nullptr && !is_handle(reinterpret_cast<Kernel>(function))) {
+    const FunctionState* const of = resolve(function);
+    HALYARD_CUDA_REQUIRE(of != nullptr, kInvalidHandle);
+    context = of->module->context;
+  } else if (params.context != nullptr) {
+    context = resolve(params.context);
+  }
+  HALYARD_CUDA_REQUIRE(function != nullptr || params.kernel != nullptr, kInvalidValue);
+  HALYARD_CUDA_REQUIRE(context != nullptr, kInvalidContext);
   if (function == nullptr) {
     if (const Result result = function_of_kernel(*context, params.kernel, function);
         result != kSuccess) {

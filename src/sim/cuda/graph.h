@@ -47,6 +47,8 @@ struct ExecState {
   Wait latest;                                 // launch: launches of one exec never overlap
 };
 
+inline constexpr std::uint64_t kInstantiateAutoFree = 1;
+
 NodeType type_of(const Work& work);
 
 // Adds a node. Checks that the dependencies are nodes of the graph.
@@ -67,6 +69,12 @@ void keep_attributes(Work& from, Work& to);
 UpdateResult update_exec(ExecState& exec, GraphState& graph, NodeState*& culprit);
 
 Result launch_graph(ExecState& exec, StreamState& stream);
+
+// A free node for the graph. kInvalidValue unless the memory is that of an allocation node, and the
+// graph does not free it yet.
+Result make_free_node(const GraphState& graph, DevicePointer address, Work& work);
+// A free by a call: the memory is that of the next launch of its node.
+Result free_graph_memory(GraphMemory& memory);
 
 // Conversions from the parameters of calls.
 Result work_of(const KernelParams& params, ContextState* current, Work& work);

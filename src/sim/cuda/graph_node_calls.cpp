@@ -327,9 +327,7 @@ HALYARD_CUDA_EXPORT Result cuGraphAddMemAllocNode(GraphNode* node, Graph graph,
   }
   Result made = allocate_memory(allocation, 512, params->address);
   HALYARD_CUDA_REQUIRE(made == kSuccess, made);
-  auto owned = std::make_shared<GraphMemory>();
-  owned->address = params->address;
-  owned->id = memory().find(params->address)->id;
+  std::shared_ptr<GraphMemory> owned = make_graph_memory(params->address);
   owned->pool = params->pool;
   owned->access.assign(params->access, params->access + params->access_count);
   return add(graph, dependencies, count, made, AllocNodeWork{std::move(owned), params->size}, node);
@@ -338,11 +336,12 @@ HALYARD_CUDA_EXPORT Result cuGraphAddMemAllocNode(GraphNode* node, Graph graph,
 HALYARD_CUDA_EXPORT Result cuGraphAddMemFreeNode(GraphNode* node, Graph graph,
                                                  const GraphNode* dependencies, std::size_t count,
                                                  DevicePointer address) {
-  HALYARD_CUDA_CALL(cuGraphAddMemFreeNode, kCurrent);
-  const std::optional<Allocation> found = memory().find(address);
-  HALYARD_CUDA_REQUIRE(found && found->begin == address && found->kind == MemoryKind::kPool,
-                       kInvalidValue);
-  return add(graph, dependencies, count, kSuccess, FreeNodeWork{address}, node);
+  HALYARD_CUDA_CALL(cuGraphAddMemFreeNode, kNamed);
+  const GraphState* const to = resolve(graph);
+  HALYARD_CUDA_REQUIRE(to != nullptr, kInvalidValue);
+  Work work;
+  const Result made = make_free_node(*to, address, work);
+  return add(graph, dependencies, count, made, std::move(work), node);
 }
 
 HALYARD_CUDA_EXPORT Result cuGraphMemAllocNodeGetParams(GraphNode node, AllocNodeParams* params) {

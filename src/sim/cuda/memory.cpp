@@ -137,6 +137,15 @@ void MemoryTable::mark_freed(DevicePointer begin) {
   }
 }
 
+void MemoryTable::mark_allocated(DevicePointer begin) {
+  const std::lock_guard lock(mutex_);
+  const auto at = table_.find(begin);
+  if (at == table_.end() || !at->second.is_freed) return;
+  change();
+  at->second.is_freed = false;
+  freed_.erase(begin);
+}
+
 bool MemoryTable::is_freed(DevicePointer address) const { return place(address).is_freed; }
 
 void MemoryTable::set_flags(DevicePointer begin, unsigned flags) {

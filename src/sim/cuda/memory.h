@@ -91,6 +91,8 @@ class MemoryTable {
   // Removes an allocation from the table; its bytes and addresses are freed if allocate made them.
   void remove(DevicePointer begin);
   void mark_freed(DevicePointer begin);
+  // The opposite, for memory of an allocation node that is launched again.
+  void mark_allocated(DevicePointer begin);
   void set_access(DevicePointer begin, std::uint64_t access);
   void set_flags(DevicePointer begin, unsigned flags);
 

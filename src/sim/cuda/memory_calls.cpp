@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "sim/cuda/graph.h"
 #include "sim/cuda/managed.h"
 #include "sim/cuda/options.h"
 #include "sim/cuda/per_thread.h"
@@ -83,6 +84,9 @@ Result free_device(Call& call, DevicePointer address) {
   ContextState* const context = found->context;
   if (context != nullptr) {
     if (const Result fault = context->sticky.load(); fault != kSuccess) return fault;
+  }
+  if (const std::shared_ptr<GraphMemory> of_node = graph_memory_at(address)) {
+    return free_graph_memory(*of_node);
   }
   // cuda.h, cuMemFree: "will not perform any implict synchronization when the pointer was allocated
   // with cuMemAllocAsync ... Callers must ensure that all accesses to these pointer have completed

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sim/cuda/capture.h"
+#include "sim/cuda/graph.h"
 #include "sim/cuda/options.h"
 #include "sim/cuda/per_thread.h"
 #include "sim/cuda/stream.h"
@@ -99,9 +101,7 @@ Result allocate_async(DevicePointer* address, std::size_t size, Pool handle, Str
     if (result != kSuccess) return result;
   }
   if (stream->capture != nullptr) {
-    auto node = std::make_shared<GraphMemory>();
-    node->address = *address;
-    node->id = memory().find(*address)->id;
+    std::shared_ptr<GraphMemory> node = make_graph_memory(*address);
     node->pool.type = kPinned;
     node->pool.location = {kLocationDevice, pool->device};
     return submit(*stream, AllocNodeWork{std::move(node), size});
@@ -134,6 +134,11 @@ HALYARD_CUDA_EXPORT Result cuMemFreeAsync(DevicePointer address, Stream handle) 
   StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, stream_error(handle));
   if (address == 0) return kSuccess;
+  if (stream->capture != nullptr) {
+    Work work;
+    const Result result = make_free_node(*stream->capture->graph, address, work);
+    return result == kSuccess ? submit(*stream, std::move(work)) : result;
+  }
   const Place& place = memory().place(address);
   if (place.is_freed) {
     report_misuse("double-free", "cuMemFreeAsync was called twice for the same memory");
@@ -144,11 +149,14 @@ HALYARD_CUDA_EXPORT Result cuMemFreeAsync(DevicePointer address, Stream handle) 
                            found.kind != MemoryKind::kVariable &&
                            found.kind != MemoryKind::kMapped && found.is_on_device(),
                        kInvalidValue);
-  if (stream->capture != nullptr) return submit(*stream, FreeNodeWork{address});
   if (const Result result = check_stream(*stream); result != kSuccess) return result;
+  if (const std::shared_ptr<GraphMemory> of_node = graph_memory_at(address)) {
+    const Result result = free_graph_memory(*of_node);
+    return result == kSuccess ? submit(*stream, FreeWork{address, of_node}) : result;
+  }
   if (retire(*stream, place)) return kSuccess;
   memory().mark_freed(address);
-  return submit(*stream, FreeWork{address});
+  return submit(*stream, FreeWork{address, nullptr});
 }
 
 HALYARD_CUDA_EXPORT Result cuDeviceGetDefaultMemPool(Pool* pool, DeviceId device) {

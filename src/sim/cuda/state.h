@@ -19,6 +19,17 @@ namespace halyard::inline v0::sim::cuda {
 
 struct StreamState;
 struct PoolState;
+struct Recording;
+struct GraphMemory;
+
+// Something that work waits for: a place in a stream, or a recording.
+struct Wait {
+  std::shared_ptr<StreamState> stream;
+  std::uint64_t sequence = 0;
+  std::shared_ptr<Recording> recording;
+};
+// The State is locked.
+bool has_passed(const Wait& wait);
 
 // A context is never freed: streams, events and modules of a destroyed one still point to it.
 struct ContextState {
@@ -38,6 +49,8 @@ struct ContextState {
   std::vector<std::weak_ptr<StreamState>>
       streams;                              // all others, those with work after destruction too
   std::uint64_t busy_blocking_streams = 0;  // with work in flight
+  // Launches in streams of other contexts, of graphs with nodes in this one.
+  std::vector<Wait> foreign_launches;
   std::set<ContextState*> peers;            // whose memory kernels of this context may use
   std::map<int, std::size_t> limits;
   std::vector<DevicePointer> freed;  // by cuMemFree with work in flight; returned when it is over
@@ -66,6 +79,7 @@ struct State {
     std::uint64_t stream = 0, order = 0;
   };
   std::map<DevicePointer, Write> writes;
+  std::map<DevicePointer, std::weak_ptr<GraphMemory>> graph_memory;
   std::uint64_t next_id = 1;
   std::uint64_t streams_made = 0;
   std::uint64_t stream_threads = 0;  // that have not ended

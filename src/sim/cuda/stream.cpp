@@ -281,6 +281,7 @@ void end_streams(ContextState& context) {
 
 bool is_idle(const ContextState& context) {
   if (context.legacy->completed < context.legacy->submitted) return false;
+  if (!std::ranges::all_of(context.foreign_launches, has_passed)) return false;
   return std::ranges::all_of(context.streams, [](const std::weak_ptr<StreamState>& weak) {
     const std::shared_ptr<StreamState> stream = weak.lock();
     return stream == nullptr || stream->completed >= stream->submitted;
@@ -292,6 +293,7 @@ Result drain(Lock& lock, ContextState& context) {
   for_each_stream(context, [&](const std::shared_ptr<StreamState>& stream) {
     waits.push_back(end_of(*stream));
   });
+  waits.insert(waits.end(), context.foreign_launches.begin(), context.foreign_launches.end());
   state().progress.wait(lock, [&] { return std::ranges::all_of(waits, has_passed); });
   return_freed(context);
   return_managed_memory();

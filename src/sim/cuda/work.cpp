@@ -30,9 +30,35 @@ void fail_context(ContextState& context, Result fault) {
   if (options().adversarial) state().lost.store(fault);
 }
 
+ContextState* context_of(const Work& work) {
+  if (const auto* const kernel = std::get_if<KernelWork>(&work)) return kernel->context;
+  if (const auto* const copy = std::get_if<CopyWork>(&work)) return copy->context;
+  if (const auto* const fill = std::get_if<FillWork>(&work)) return fill->context;
+  return nullptr;
+}
+
 GraphMemory::~GraphMemory() {
+  if (is_live) return;  // the program frees it
   const std::optional<Allocation> found = sim::cuda::memory().find(address);
   if (found && found->id == id) sim::cuda::memory().remove(address);
+}
+
+std::shared_ptr<GraphMemory> make_graph_memory(DevicePointer address) {
+  auto made = std::make_shared<GraphMemory>();
+  made->address = address;
+  made->id = memory().find(address)->id;
+  std::erase_if(state().graph_memory, [](const auto& each) { return each.second.expired(); });
+  state().graph_memory[address] = made;
+  return made;
+}
+
+std::shared_ptr<GraphMemory> graph_memory_at(DevicePointer address) {
+  const auto at = state().graph_memory.find(address);
+  std::shared_ptr<GraphMemory> of = at != state().graph_memory.end() ? at->second.lock() : nullptr;
+  if (of == nullptr) return nullptr;
+  // The end of a context takes the memory, and other memory may have the address.
+  const std::optional<Allocation> found = memory().find(address);
+  return found && found->id == of->id ? of : nullptr;
 }
 
 namespace {
@@ -88,9 +114,11 @@ Result result_of(ptx::OutcomeKind kind) {
   return kUnknown;
 }
 
-void set_fault(ContextState& context, Result fault) {
+// A fault of work in `stream`: of the context of the work, and of the stream, which does not go on.
+void set_fault(ContextState& context, StreamState& stream, Result fault) {
   const std::lock_guard lock(state().mutex);
   fail_context(context, fault);
+  if (stream.context != &context) fail_context(*stream.context, fault);
 }
 
 Result current_fault(const ContextState& context) {
@@ -193,7 +221,7 @@ void run_mem_ops(const MemOpWork& work, StreamState& stream) {
       state().writes[op.address] = {stream.id, work.order};
     }
     if (bytes == nullptr) {
-      set_fault(context, kIllegalAddress);
+      set_fault(context, stream, kIllegalAddress);
     } else if (is_wide) {
       run_mem_op<std::uint64_t>(bytes, op, is_wait, context);
     } else {
@@ -235,6 +263,7 @@ void finish_record(const RecordWork& work) {
 }
 
 void finish_free(const FreeWork& work) {
+  if (work.memory != nullptr) return;  // the next launch of its node needs it
   const std::lock_guard lock(state().mutex);
   if (const std::optional<Allocation> found = memory().find(work.address)) {
     release_allocation(*found);
@@ -362,22 +391,27 @@ void execute(const Work& work, StreamState& stream) {
     return call_program(context, [&] { call_back(*callback, fault); });
   }
   if (fault != kSuccess) return;  // cuda.h, cuLaunchHostFunc: not called after an error
+  // A node of a graph may be in another context than the launch.
+  ContextState& own = context_of(work) != nullptr ? *context_of(work) : context;
+  if (const Result lost = &own != &context ? current_fault(own) : kSuccess; lost != kSuccess) {
+    return set_fault(context, stream, lost);
+  }
   if (const auto* kernel = std::get_if<KernelWork>(&work)) {
     if (options().null) return;
     if (const Result result = run_kernel(*kernel, stream); result != kSuccess) {
-      set_fault(context, result);
+      set_fault(own, stream, result);
     }
   } else if (const auto* copy = std::get_if<CopyWork>(&work)) {
     if (options().null) return;
-    if (!run_copy(*copy, copy->context != nullptr ? *copy->context : context)) {
+    if (!run_copy(*copy, own)) {
       report_misuse("copy-out-of-bounds", "a copy left the memory that it names");
-      set_fault(context, kIllegalAddress);
+      set_fault(own, stream, kIllegalAddress);
     }
   } else if (const auto* fill = std::get_if<FillWork>(&work)) {
     if (options().null) return;
-    if (!run_fill(*fill, fill->context != nullptr ? *fill->context : context)) {
+    if (!run_fill(*fill, own)) {
       report_misuse("fill-out-of-bounds", "a memset left the memory that it names");
-      set_fault(context, kIllegalAddress);
+      set_fault(own, stream, kIllegalAddress);
     }
   } else if (const auto* host = std::get_if<HostWork>(&work)) {
     if (const std::uint64_t most = options().host_delay; most != 0) {

@@ -20,14 +20,6 @@ struct Recording {
   Nanoseconds time = 0;
 };
 
-// Something that work waits for: a place in a stream, or a recording.
-struct Wait {
-  std::shared_ptr<StreamState> stream;
-  std::uint64_t sequence = 0;
-  std::shared_ptr<Recording> recording;
-};
-bool has_passed(const Wait& wait);
-
 struct EmptyWork {};
 struct KernelWork {
   std::shared_ptr<FunctionState> function;
@@ -72,24 +64,33 @@ struct MemOpWork {
   std::uint64_t order = 0;  // of its submission among those of all streams
   std::vector<MemOp> operations;
 };
+struct GraphMemory;
 struct FreeWork {
   DevicePointer address = 0;
+  std::shared_ptr<GraphMemory> memory;  // of an allocation node, which keeps its bytes
 };
 // Memory of an allocation node: it has its address from the making of the node, and its bytes until
-// the last graph and executable graph with the node have ended.
+// the last graph, executable graph and free in flight that name it have ended. If it is live then, it
+// belongs to the program as any stream-ordered memory does. Guarded by the State's lock.
 struct GraphMemory {
   ~GraphMemory();
+  bool is_live = false;  // from a launch of its node to the call that frees it
   DevicePointer address = 0;
   std::uint64_t id = 0;   // of the allocation, so that a reused address is left alone
   PoolProperties pool{};  // of the node
   std::vector<AccessDescription> access;
 };
+// Of memory that was allocated for a node.
+std::shared_ptr<GraphMemory> make_graph_memory(DevicePointer address);
+// Null for all other memory.
+std::shared_ptr<GraphMemory> graph_memory_at(DevicePointer address);
 struct AllocNodeWork {
   std::shared_ptr<GraphMemory> memory;
   std::size_t size = 0;
 };
 struct FreeNodeWork {
   DevicePointer address = 0;
+  std::shared_ptr<GraphMemory> memory;
 };
 struct Plan;
 // A graph inside a graph, or a launch of one.
@@ -112,6 +113,9 @@ struct Plan {
   std::vector<PlanNode> nodes;
   bool only_computes = false;  // kernels, copies and memsets: what does nothing in null mode
 };
+
+// The context that the work names; null: that of its stream.
+ContextState* context_of(const Work& work);
 
 // Executes work of a stream, on the stream's thread, without the lock. After a fault of the context
 // only records and frees still take place, and in adversarial mode callbacks are called.
