@@ -73,6 +73,9 @@ class Gate {
   std::thread timer_;
 };
 
+// Where the process of a probe writes its answer, if it ends before it can return it.
+inline int answer_file = -1;
+
 struct Probe {
   const char* point;  // in the order of the list, with a letter if it has several
   const char* question;

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Probes of what a thread may call without a current context, or with another one, and of memory of
-// graphs. cuda.h does not say which calls need a context, except for the default streams ("default
-// stream specified with no current context", cuMemFreeAsync).
+// Probes of what a thread may call without a current context, or with another one, of memory of
+// graphs, and of ends of processes. cuda.h does not say which calls need a context, except for the
+// default streams ("default stream specified with no current context", cuMemFreeAsync).
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
 #include "gpu/probe.h"
 
 namespace halyard::testing::probe {
@@ -173,6 +178,45 @@ std::string launch_before_the_free() {
   return answer;
 }
 
+// No document of the driver API says it. Programs see CUDA_ERROR_NOT_INITIALIZED:
+// triton-lang/triton, pull request 10443.
+std::string calls_in_a_child() {
+  make_context();
+  const pid_t child = fork();
+  if (child == 0) {
+    std::string answer;
+    int count = 0;
+    add(answer, "cuInit", call("cuInit", 0U));
+    add(answer, "cuDeviceGetCount", call("cuDeviceGetCount", &count));
+    add(answer, "cuCtxSynchronize", call("cuCtxSynchronize"));
+    (void)!write(answer_file, answer.data(), answer.size());
+    std::exit(0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return status == 0 ? ", the child ends" : ", the child ends with " + std::to_string(status);
+}
+
+// CUDA_ERROR_DEINITIALIZED: "the CUDA driver is in the process of shutting down"
+struct AtExit {
+  Address memory = 0;
+  ~AtExit() {
+    if (memory == 0) return;
+    std::string answer;
+    Handle current = nullptr;
+    add(answer, "current", call("cuCtxGetCurrent", &current));
+    add(answer, "free", call("cuMemFree_v2", memory));
+    add(answer, "synchronize", call("cuCtxSynchronize"));
+    (void)!write(answer_file, answer.data(), answer.size());
+  }
+};
+AtExit at_exit;
+std::string calls_at_exit() {
+  make_context();
+  at_exit.memory = make_words(1);
+  std::exit(0);
+}
+
 constexpr Probe kContextProbes[] = {
     {"27", "free memory without a current context",
      "memory success, in a stream success, host success", &free_without_context},
@@ -201,6 +245,12 @@ constexpr Probe kContextProbes[] = {
      "first success, second INVALID_VALUE, free success, third success, reads 5, free after the "
      "end of the graph success",
      &launch_before_the_free},
+    {"29", "calls in a child of fork(2) after cuInit",
+     "cuInit NOT_INITIALIZED, cuDeviceGetCount NOT_INITIALIZED, cuCtxSynchronize NOT_INITIALIZED, "
+     "the child ends",
+     &calls_in_a_child},
+    {"29b", "calls in the destructor of a global",
+     "current success, free success, synchronize success", &calls_at_exit},
 };
 
 }  // namespace

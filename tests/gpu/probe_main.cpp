@@ -28,6 +28,7 @@ std::string ask(const Probe& probe) {
   const pid_t child = fork();
   if (child == 0) {
     alarm(kMostSeconds);
+    answer_file = ends[1];
     call("cuInit", 0U);
     const std::string answer = probe.ask();
     const bool is_written =

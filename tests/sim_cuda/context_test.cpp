@@ -240,6 +240,25 @@ TEST_F(SimCudaContext, AnotherOneCurrent_MemoryIsFreedInItsOwn) {
   EXPECT_EQ(cuCtxPopCurrent_v2(&destroyed), kSuccess);
 }
 
+// A thread_local object that was made before the thread's first call ends after what the library
+// would have of that kind.
+struct FreedAtThreadEnd {
+  Address memory = 0;
+  int* result = nullptr;
+  ~FreedAtThreadEnd() { *result = cuMemFree_v2(memory) + cuCtxSynchronize(); }
+};
+TEST_F(SimCudaContext, ThreadEnd_LeavesTheDriverToThreadLocalObjects) {
+  const Address a = words(4);
+  int result = -1;
+  std::thread([&] {
+    thread_local FreedAtThreadEnd last;
+    last.result = &result;
+    EXPECT_EQ(cuCtxSetCurrent(context_), kSuccess);
+    last.memory = a;
+  }).join();
+  EXPECT_EQ(result, kSuccess);
+}
+
 TEST_F(SimCudaContext, ErrorNames_AreThoseOfTheHeader) {
   const char* text = nullptr;
   EXPECT_EQ(cuGetErrorName(700, &text), kSuccess);

@@ -211,5 +211,24 @@ TEST(SimCudaModes, MalformedVariables_AreNamedAndIgnored) {
   EXPECT_THAT(ran.output, HasSubstr("synchronize 0"));
 }
 
+// The destructor of a global may call the driver, and other threads may be inside calls meanwhile.
+// CUDA_ERROR_DEINITIALIZED would be right too (cuda.h: "the CUDA driver is in the process of
+// shutting down").
+TEST(SimCudaProcess, Exit_LeavesTheDriverToDestructorsOfGlobals) {
+  const Ran ran = run("exit_with_globals");
+  EXPECT_EQ(ran.output, "kept 1\ncopy 0\nfree 0\nstream 0\nsynchronize 0\n");
+  EXPECT_THAT(ran.report, Not(HasSubstr("cuMemAlloc memory")));
+}
+
+// A child of a process that has initialized the driver gets CUDA_ERROR_NOT_INITIALIZED, from cuInit
+// too (triton-lang/triton, pull request 10443), and waits for no thread of its parent.
+TEST(SimCudaProcess, Fork_OfAProcessThatUsesTheDriver_IsNotInitialized) {
+  EXPECT_EQ(run("fork_in_use").output, "children 400\n");
+}
+
+TEST(SimCudaProcess, Fork_BeforeCuInit_MayUseTheDriver) {
+  EXPECT_EQ(run("fork_before_use").output, "synchronize 0\nchild 0\n");
+}
+
 }  // namespace
 }  // namespace halyard::testing

@@ -2,10 +2,14 @@
 //
 // Small programs of the driver API, each chosen by its name. report_test runs them and reads what
 // the simulated driver reports of them. Prints the results of the calls that matter.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <thread>
@@ -292,6 +296,85 @@ void pageable() {
   print("early", is_early ? 1 : 0);
 }
 
+// A global, of one scenario. Its destructor runs after those of the first thread's thread_local
+// objects, and asks the driver to free what it holds.
+struct FreedAtExit {
+  Handle context = nullptr, stream = nullptr;
+  Address memory = 0;
+  ~FreedAtExit() {
+    if (context == nullptr) return;
+    Handle current = nullptr;
+    cuCtxGetCurrent(&current);
+    print("kept", current == context ? 1 : 0);
+    print("copy", cuMemcpyDtoH_v2(&current, memory, sizeof current));
+    print("free", cuMemFree_v2(memory));
+    print("stream", cuStreamDestroy_v2(stream));
+    print("synchronize", cuCtxSynchronize());
+  }
+};
+FreedAtExit freed_at_exit;
+
+// Calls of a stream, without an end.
+void keep_calling(Handle current) {
+  Handle in = nullptr;
+  Address a = 0;
+  cuCtxSetCurrent(current);
+  cuStreamCreate(&in, kNonBlocking);
+  for (;;) {
+    cuMemAllocAsync(&a, 64, in);
+    cuMemsetD32Async(a, 1, 16, in);
+    cuMemFreeAsync(a, in);
+    cuStreamSynchronize(in);
+  }
+}
+
+// Ends while another thread is inside calls.
+void exit_with_globals() {
+  freed_at_exit.context = context();
+  cuStreamCreate(&freed_at_exit.stream, kNonBlocking);
+  cuMemAlloc_v2(&freed_at_exit.memory, 64);
+  std::thread(keep_calling, freed_at_exit.context).detach();
+}
+
+// Forks while other threads are inside calls; prints how many children got the results that they
+// should get, and ended.
+void fork_in_use() {
+  constexpr int kChildren = 400;
+  constexpr unsigned kSeconds = 30;  // of a child; one that waits for a lost thread never ends
+  const Handle made = context();
+  for (int i = 0; i < 2; ++i) std::thread(keep_calling, made).detach();
+  int right = 0;
+  for (int i = 0; i < kChildren && right == i; ++i) {
+    std::fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(kSeconds);
+      int count = 0;
+      const bool is_right = cuInit(0) == kNotInitialized &&
+                            cuDeviceGetCount(&count) == kNotInitialized &&
+                            cuCtxSynchronize() == kNotInitialized;
+      std::exit(is_right ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    right += status == 0 ? 1 : 0;
+  }
+  print("children", right);
+  std::fflush(stdout);
+  std::_Exit(0);
+}
+
+// Forks before cuInit: the child uses the driver.
+void fork_before_use() {
+  const char* text = nullptr;
+  cuGetErrorName(0, &text);
+  const pid_t child = fork();
+  if (child == 0) return clean();
+  int status = -1;
+  waitpid(child, &status, 0);
+  print("child", status);
+}
+
 constexpr struct {
   std::string_view name;
   void (*run)();
@@ -312,7 +395,10 @@ constexpr struct {
                   {"touch_early", touch_early},
                   {"touch_late", touch_late},
                   {"registered", registered},
-                  {"pageable", pageable}};
+                  {"pageable", pageable},
+                  {"exit_with_globals", exit_with_globals},
+                  {"fork_in_use", fork_in_use},
+                  {"fork_before_use", fork_before_use}};
 
 }  // namespace
 }  // namespace halyard::testing::driver

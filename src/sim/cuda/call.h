@@ -76,9 +76,9 @@ class Call {
 #define HALYARD_CUDA_EXPORT extern "C" __attribute__((visibility("default")))
 
 // The first statement of a function: counts it, and returns if it is refused.
-#define HALYARD_CUDA_CALL(name, needs)  \
-  static Entry call_entry(#name, true); \
-  Call call(call_entry, needs);         \
+#define HALYARD_CUDA_CALL(name, needs)            \
+  static constinit Entry call_entry(#name, true); \
+  Call call(call_entry, needs);                   \
   if (call.is_refused()) return call.refusal()
 
 #define HALYARD_CUDA_REQUIRE(condition, result) \

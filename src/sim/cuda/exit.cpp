@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The ends of threads and of the process. halyard-sim has its own (simulated_process.cpp).
+// The ends of threads and of the process, and children of fork(2). halyard-sim has its own
+// (simulated_process.cpp).
+#include <pthread.h>
+
+#include "sim/cuda/options.h"
 #include "sim/cuda/process.h"
 #include "sim/cuda/report.h"
 #include "sim/cuda/state.h"
@@ -9,29 +13,64 @@
 namespace halyard::inline v0::sim::cuda {
 namespace {
 
-// Ends the streams that only a thread could name, so that their threads end too.
-struct ThreadEnd : ThreadState {
-  ~ThreadEnd() {
-    const std::lock_guard lock(state().mutex);
-    for (auto& [context, stream] : per_thread_streams) {
-      stream->is_destroyed = true;
-      stream->arrived.notify_all();
-    }
+pthread_key_t thread_key;
+bool has_thread_key = false;
+
+// Ends the streams that only this thread could name, so that their threads end too. A later call of
+// the thread, from another key's destructor, makes a new state.
+void end_thread(void* ended) {
+  const std::unique_ptr<ThreadState> thread(static_cast<ThreadState*>(ended));
+  made_thread = nullptr;
+  const std::lock_guard lock(state().mutex);
+  for (auto& [context, stream] : thread->per_thread_streams) {
+    stream->is_destroyed = true;
+    stream->arrived.notify_all();
   }
-};
+}
+
+// The child has only the thread that called fork(2). So no other thread may hold a lock then, and a
+// driver that was in use is out of use in the child, where nothing would end what it waits for.
+void before_fork() {
+  state().mutex.lock();
+  lock_report();
+}
+void unlock_all() {
+  unlock_report();
+  state().mutex.unlock();
+}
+void in_child() {
+  State& all = state();
+  if (all.is_initialized.exchange(false)) all.is_child = true;
+  unlock_all();
+}
+
+// What all calls use is made before a thread can be inside the making of it, as one forks.
+__attribute__((constructor)) void prepare_process() {
+  (void)options();
+  (void)state();
+  (void)memory();
+  lock_report();
+  unlock_report();
+  has_thread_key = pthread_key_create(&thread_key, &end_thread) == 0;
+  pthread_atfork(&before_fork, &unlock_all, &in_child);
+}
 
 }  // namespace
 
+// Not a thread_local object with a destructor: the program's own objects of that kind, and its
+// globals on the first thread, may call the driver after the end of ours. A key's destructor runs
+// after them, and not at all on the thread that calls exit(3).
 ThreadState& make_thread() {
-  thread_local ThreadEnd thread;
-  made_thread = &thread;
-  return thread;
+  made_thread = new ThreadState;
+  if (has_thread_key) pthread_setspecific(thread_key, made_thread);
+  return *made_thread;
 }
 
-// Nothing is freed, because threads of streams may still run.
+// Nothing is freed, because threads of streams may still run, and calls may still come.
 __attribute__((destructor)) static void report_at_exit() {
   {
     const std::lock_guard lock(state().mutex);
+    if (state().is_child) return;  // the report is its parent's
     report_unreleased();
   }
   write_report();

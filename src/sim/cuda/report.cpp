@@ -20,7 +20,8 @@ struct Misuse {
 
 struct Reports {
   Mutex mutex;
-  // Constructors of static objects add to it, in which a simulation may not switch threads.
+  // The first call of a function adds to it, without a lock, so that a simulation does not switch
+  // threads in its first run only.
   std::atomic<Entry*> entries = nullptr;
   std::map<std::string, Misuse> misuse;
   std::map<std::string, std::string> leaks;
@@ -40,19 +41,27 @@ std::string_view without_version(std::string_view name) {
 
 }  // namespace
 
-Entry::Entry(const char* name, bool is_built) : name_(name), is_built_(is_built) {
-  reset();
-  std::atomic<Entry*>& list = reports().entries;
-  next_ = list.load();
-  while (!list.compare_exchange_weak(next_, this)) {
+void Entry::make_known() {
+  read_faults();
+  if (!is_listed_.exchange(true)) {
+    std::atomic<Entry*>& list = reports().entries;
+    next_ = list.load();
+    while (!list.compare_exchange_weak(next_, this)) {
+    }
   }
+  is_known_.store(true, std::memory_order_release);
+}
+
+void Entry::read_faults() {
+  const auto& faults = options().faults;
+  may_fail_.store(
+      faults.contains(std::string_view(name_)) || faults.contains(without_version(name_)),
+      std::memory_order_relaxed);
 }
 
 void Entry::reset() {
   calls_.store(0, std::memory_order_relaxed);
-  const auto& faults = options().faults;
-  may_fail_ =
-      faults.contains(std::string_view(name_)) || faults.contains(without_version(name_));
+  read_faults();
 }
 
 int Entry::fault(std::uint64_t call) const {
@@ -95,6 +104,9 @@ void for_each_leak(const std::function<void(const std::string& line)>& visit) {
   const std::lock_guard lock(reports().mutex);
   for (const auto& [what, count] : reports().leaks) visit(what + " " + count);
 }
+
+void lock_report() { reports().mutex.lock(); }
+void unlock_report() { reports().mutex.unlock(); }
 
 void reset_report() {
   Reports& all = reports();

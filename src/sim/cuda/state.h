@@ -72,6 +72,7 @@ struct State {
   // Notified when an operation of a stream has ended.
   Condition progress;
   base::Atomic<bool> is_initialized{false};
+  bool is_child = false;  // of a process that had initialized the driver: it never is
   std::vector<DeviceState> devices;
   std::vector<std::shared_ptr<ContextState>> contexts;
   // The latest cuStreamWriteValue to an address: its stream's id, and its order.

@@ -10,7 +10,7 @@ using halyard::sim::cuda::kNotSupported;
 
 #define HALYARD_CUDA_NAME(exported, name, version, per_thread)             \
   extern "C" __attribute__((weak, visibility("default"))) int exported() { \
-    static Entry entry(#exported, false);                                  \
+    static constinit Entry entry(#exported, false);                        \
     entry.count();                                                         \
     return kNotSupported;                                                  \
   }

@@ -344,7 +344,8 @@ bool is_unloaded(const FunctionState& function, const char* what) {
 }
 
 Result run_kernel(const KernelWork& work, StreamState& stream) {
-  static Entry kernels("kernel", true);  // so that "kernel@3=ILLEGAL_ADDRESS" is a fault
+  // So that "kernel@3=ILLEGAL_ADDRESS" is a fault.
+  static constinit Entry kernels("kernel", true);
   const std::uint64_t number = kernels.count();
   if (const int fault = kernels.may_fail() ? kernels.fault(number) : 0; fault != 0) {
     return static_cast<Result>(fault);

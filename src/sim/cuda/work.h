@@ -70,8 +70,8 @@ struct FreeWork {
   std::shared_ptr<GraphMemory> memory;  // of an allocation node, which keeps its bytes
 };
 // Memory of an allocation node: it has its address from the making of the node, and its bytes until
-// the last graph, executable graph and free in flight that name it have ended. If it is live then, it
-// belongs to the program as any stream-ordered memory does. Guarded by the State's lock.
+// the last graph, executable graph and free in flight that name it have ended. If it is live then,
+// it belongs to the program as any stream-ordered memory does. Guarded by the State's lock.
 struct GraphMemory {
   ~GraphMemory();
   bool is_live = false;  // from a launch of its node to the call that frees it

@@ -356,7 +356,8 @@ namespace {
 
 // Every combination that instructions may name, so that handlers share one table.
 const std::vector<Shape>& all_shapes() {
-  static const std::vector<Shape> shapes = [] {
+  // Never ends: streams may still run kernels when the process ends.
+  static const auto* const shapes = new std::vector<Shape>([] {
     std::vector<Shape> result;
     const auto add = [&](unsigned m, unsigned k, Element a, Element b, Element c, Element d) {
       for (const bool saturates : {false, true}) {
@@ -407,8 +408,8 @@ const std::vector<Shape>& all_shapes() {
     }
     add(16, 256, Element::kB1, Element::kB1, Element::kInteger, Element::kInteger);
     return result;
-  }();
-  return shapes;
+  }());
+  return *shapes;
 }
 
 }  // namespace
