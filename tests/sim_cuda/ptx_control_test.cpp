@@ -83,6 +83,58 @@ TEST(PtxControl, CallsRecursivelyAndThroughAddresses) {
             ptx::OutcomeKind::kStackOverflow);
 }
 
+// PTX ISA, ".func" and "call": parameters and results may be registers, and the arguments of a call
+// registers or constants, whatever the function declares. ptxas 13.0 takes all of these.
+constexpr std::string_view kRegisterFunctions = R"(
+.func (.reg .b32 r) countdown(.reg .b32 n);
+.func (.reg .b32 r) countdown(.reg .b32 n) { .reg .pred %p; setp.eq.u32 %p, n, 0; mov.b32 r, 100;
+@%p ret; sub.u32 n, n, 1; call (r), countdown, (n); add.u32 r, r, 1; }
+.func (.reg .b32 r, .reg .b64 q) both(.reg .b32 a, .param .b64 b, .reg .f32 f) {
+.reg .b64 %rd; ld.param.b64 %rd, [b]; cvt.rzi.u32.f32 r, f; add.u32 r, r, a;
+cvt.u64.u32 q, a; add.u64 q, q, %rd; ret; }
+.func (.param .b32 r) plain(.param .b32 a) { .reg .b32 %r; ld.param.b32 %r, [a];
+add.u32 %r, %r, 7; st.param.b32 [r], %r; ret; }
+.func nothing(.reg .b32 a) { ret; }
+.visible .entry k(.param .u64 out) { .reg .b32 %r<9>, %x; .reg .b64 %rd<9>; .reg .pred %p<3>;
+mov.u32 %r1, %tid.x; and.b32 %r2, %r1, 7; call (%r3), countdown, (%r2);
+mov.u64 %rd1, 1000; call (%r4, %rd2), both, (%r1, %rd1, 2.5);
+call (_, %rd3), both, (3, %rd1, 0f40000000); call (%r5), plain, (%r1); call (%r6), plain, (5);
+call nothing, (%r1); setp.lt.u32 %p1, %r1, 8; mov.u32 %r7, 1;
+@%p1 call (%r7), plain, (%r1); mov.u64 %rd4, countdown;
+proto: .callprototype (.reg .b32 _) _ (.reg .b32 _); call (%r8), %rd4, (2), proto;
+add.u32 %x, %r3, %r4; add.u32 %x, %x, %r5; add.u32 %x, %x, %r6; add.u32 %x, %x, %r7;
+add.u32 %x, %x, %r8; cvt.u32.u64 %r3, %rd2; add.u32 %x, %x, %r3; cvt.u32.u64 %r3, %rd3;
+add.u32 %x, %x, %r3; ld.param.u64 %rd5, [out]; mul.wide.u32 %rd6, %r1, 4;
+add.u64 %rd5, %rd5, %rd6; st.global.u32 [%rd5], %x; ret; })";
+
+TEST(PtxControl, CallsPassRegistersAndConstants) {
+  PtxModule module(ptx::Module::parse(ptx_text(kRegisterFunctions)));
+  ASSERT_TRUE(module) << module.log();
+  const U out = module.memory.add(4 * 32);
+  const auto outcome = module.run("k", {1, 1, 1}, {32, 1, 1}, pack_parameters(out));
+  ASSERT_EQ(outcome.kind, ptx::OutcomeKind::kOk) << outcome.message;
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    const std::uint32_t sum = (100 + i % 8) + (2 + i) + (i + 7) + 12 + (i < 8 ? i + 7 : 1) + 102 +
+                              (i + 1000) + 1003;
+    EXPECT_EQ(reinterpret_cast<const std::uint32_t*>(out)[i], sum) << i;
+  }
+}
+
+TEST(PtxControl, CallsRefuseRegistersOfAnotherSize) {
+  for (const auto& [call, text] :
+       {std::pair("call (%r1), f, (%rd1);", "'%rd1' does not match its formal parameter"),
+        std::pair("call (%rd1), f, (%r1);", "'%rd1' does not match its formal parameter"),
+        std::pair("call (%p), f, (%r1);", "have 16, 32, 64 or 128 bits"),
+        std::pair("call (5), f, (%r1);", "Variable expected")}) {
+    const ptx::Parsed parsed = ptx::Module::parse(ptx_text(
+        ".func (.reg .b32 r) f(.reg .b32 a) { mov.b32 r, a; ret; } .visible .entry k() {"
+        ".reg .b32 %r<3>; .reg .b64 %rd<3>; .reg .pred %p; " +
+        std::string(call) + " ret; }"));
+    EXPECT_EQ(parsed.module, nullptr) << call;
+    EXPECT_THAT(parsed.log, HasSubstr(text)) << call;
+  }
+}
+
 ptx::Outcome run_kernel(std::string_view body, const ptx::Options& options,
                         std::uint32_t threads = 64, U* buffer = nullptr) {
   PtxModule module(ptx::Module::parse(ptx_text(

@@ -275,5 +275,32 @@ TEST(PtxInteger, ConvertsBetweenWidths) {
                [](U a, U, U) -> U { return std::clamp(s32(a), 0, 255); });
 }
 
+// ptxas 13.0 takes "!p" wherever an instruction reads a predicate.
+TEST(PtxInteger, PredicateOperandsMayBeNegated) {
+  const auto with = [](std::string_view body) {
+    return "setp.lt.u32 %p0, %a0, %a1; setp.eq.u32 %p1, %a1, %a2;" + std::string(body);
+  };
+  const auto is_less = [](U a, U b) { return u32(a) < u32(b); };
+  const auto is_equal = [](U b, U c) { return u32(b) == u32(c); };
+  expect_lanes(with("selp.b32 %x, 3, 4, !%p0;"),
+               [&](U a, U b, U) -> U { return is_less(a, b) ? 4 : 3; });
+  expect_lanes(with("@%p1 selp.b64 %y, 3, 4, !%p0;"), [&](U a, U b, U c) -> U {
+    return !is_equal(b, c) ? 0 : is_less(a, b) ? 4 : 3;
+  });
+  expect_lanes(with("mov.pred %p2, !%p0; selp.b32 %x, 1, 0, %p2;"),
+               [&](U a, U b, U) -> U { return is_less(a, b) ? 0 : 1; });
+  expect_lanes(with("not.pred %p2, !%p0; selp.b32 %x, 1, 0, %p2;"),
+               [&](U a, U b, U) -> U { return is_less(a, b) ? 1 : 0; });
+  expect_lanes(with("and.pred %p2, !%p0, %p1; or.pred %p3, %p0, !%p1; xor.pred %p4, !%p0, !%p1;"
+                    "selp.b32 %r0, 1, 0, %p2; selp.b32 %r1, 2, 0, %p3; selp.b32 %r2, 4, 0, %p4;"
+                    "or.b32 %x, %r0, %r1; or.b32 %x, %x, %r2;"),
+               [&](U a, U b, U c) -> U {
+                 const bool p = is_less(a, b), q = is_equal(b, c);
+                 return (!p && q ? 1 : 0) | (p || !q ? 2 : 0) | (p != q ? 4 : 0);
+               });
+  expect_lanes(with("setp.eq.and.u32 %p2, %a0, %a0, !%p0; selp.b32 %x, 1, 0, %p2;"),
+               [&](U a, U b, U) -> U { return is_less(a, b) ? 0 : 1; });
+}
+
 }  // namespace
 }  // namespace halyard::testing

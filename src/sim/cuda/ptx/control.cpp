@@ -3,6 +3,8 @@
 // Branches, calls, barriers of the block, and the ends of threads.
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -208,40 +210,127 @@ void call_assert_fail(Warp& warp, const Ins& ins) {
                 text(3) + ": Assertion `" + text(0) + "` failed");
 }
 
-std::vector<Function::Slot> list_slots(Lowering& lowering, const Operand& list) {
-  std::vector<Function::Slot> result;
-  if (list.kind != Operand::Kind::kList) lowering.fail("Parameter list expected in 'call'");
-  for (const Operand& each : list.elements) {
-    if (each.kind == Operand::Kind::kNone) {
-      result.push_back({});
-      continue;
-    }
-    if (each.kind != Operand::Kind::kName) {
-      lowering.fail("Arguments of 'call' that are not .param variables are not supported");
-    }
-    const Symbol symbol = lowering.find(each);
-    if (symbol.kind != Symbol::Kind::kLocal) {
-      lowering.fail("Arguments of 'call' that are not .param variables are not supported");
-    }
-    result.push_back(
-        {static_cast<std::uint32_t>(symbol.value), static_cast<std::uint32_t>(symbol.size)});
+// PTX ISA, "call": arguments are .param variables, registers or constants, results the first two of
+// these. Registers and constants go through slots like those of .param variables.
+class CallOperands {
+ public:
+  explicit CallOperands(Lowering& lowering) : lowering_(lowering) {}
+
+  // A register or a constant is stored to its slot. `formal`: the function's, if it is known.
+  std::vector<Function::Slot> arguments(const Operand& list,
+                                        std::span<const Function::Slot> formal) {
+    return slots(list, [&](const Operand& each, std::size_t i) {
+      if (each.kind == Operand::Kind::kNumber) {
+        // As many of its bytes are passed as the parameter has.
+        constexpr std::uint32_t kBytes = 8;
+        const bool is_float = each.number == Number::kDouble && i < formal.size() &&
+                              formal[i].size == sizeof(float);
+        const std::uint64_t bits =
+            is_float ? std::bit_cast<std::uint32_t>(
+                           static_cast<float>(std::bit_cast<double>(each.value)))
+                     : each.value;
+        const std::uint32_t offset = lowering_.local_slot(kBytes);
+        lowering_.emit_local_store(offset, lowering_.number(bits, kBytes), kBytes);
+        return Function::Slot{offset, kBytes};
+      }
+      const std::uint32_t bytes = bytes_of(each);
+      const std::uint32_t offset = lowering_.local_slot(bytes);
+      lowering_.emit_local_store(offset, lowering_.find(each).slot, bytes);
+      return Function::Slot{offset, bytes};
+    });
   }
-  return result;
+
+  // A register is loaded by load_results(), after the call.
+  std::vector<Function::Slot> results(const Operand& list) {
+    return slots(list, [&](const Operand& each, std::size_t) {
+      if (each.kind != Operand::Kind::kName) lowering_.fail("Variable expected in 'call'");
+      const std::uint32_t bytes = bytes_of(each);
+      const Slot to = lowering_.target(each, lowering_.register_type(each));
+      loads_.push_back({to, lowering_.local_slot(bytes), bytes});
+      return Function::Slot{loads_.back().offset, bytes};
+    });
+  }
+
+  void load_results() {
+    for (const Load& each : loads_) lowering_.emit_local_load(each.to, each.offset, each.bytes);
+  }
+
+ private:
+  struct Load {
+    Slot to;
+    std::uint32_t offset, bytes;
+  };
+
+  std::uint32_t bytes_of(const Operand& operand) {
+    const Type type = lowering_.register_type(operand);
+    if (type.kind == Kind::kPredicate || type.bytes < 2 || operand.negated || operand.value != 0) {
+      lowering_.fail("Arguments of 'call' in registers have 16, 32, 64 or 128 bits");
+    }
+    return type.bytes;
+  }
+
+  template <class Make>
+  std::vector<Function::Slot> slots(const Operand& list, Make make) {
+    if (list.kind != Operand::Kind::kList) lowering_.fail("Parameter list expected in 'call'");
+    std::vector<Function::Slot> result;
+    for (const Operand& each : list.elements) {
+      if (each.kind == Operand::Kind::kNone) {
+        result.push_back({});
+        continue;
+      }
+      if (each.kind == Operand::Kind::kName) {
+        const Symbol symbol = lowering_.find(each);
+        if (symbol.kind == Symbol::Kind::kLocal) {
+          result.push_back(
+              {static_cast<std::uint32_t>(symbol.value), static_cast<std::uint32_t>(symbol.size)});
+          continue;
+        }
+      } else if (each.kind != Operand::Kind::kNumber) {
+        lowering_.fail("Variable or constant expected in 'call'");
+      }
+      result.push_back(make(each, result.size()));
+    }
+    return result;
+  }
+
+  Lowering& lowering_;
+  std::vector<Load> loads_;
+};
+
+// Of registers; what .param variables pass is a matter of their bytes.
+void check_sizes(Lowering& lowering, const Operand& list, const std::vector<Function::Slot>& given,
+                 const std::vector<Function::Slot>& formal) {
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (lowering.is_register(list.elements[i]) && given[i].size != formal[i].size) {
+      lowering.fail("Type of argument '" + std::string(list.elements[i].name) +
+                    "' does not match its formal parameter");
+    }
+  }
 }
 
 void lower_call(Lowering& lowering) {
   lowering.take("uni");
   // call (results), function, (arguments), prototype or table; all but the function may be absent.
   const std::vector<Operand>& operands = lowering.operands();
+  CallOperands passed(lowering);
   Call to;
+  const Operand* results = nullptr;
+  const Operand* arguments = nullptr;
   std::size_t i = 0;
   if (i < operands.size() && operands[i].kind == Operand::Kind::kList) {
-    to.results = list_slots(lowering, operands[i++]);
+    results = &operands[i++];
+    to.results = passed.results(*results);
   }
   const Operand& callee = lowering.operand(i++);
   if (callee.kind != Operand::Kind::kName) lowering.fail("Function expected in 'call'");
+  const Symbol symbol = lowering.find(callee);
   if (i < operands.size() && operands[i].kind == Operand::Kind::kList) {
-    to.arguments = list_slots(lowering, operands[i++]);
+    arguments = &operands[i++];
+    std::span<const Function::Slot> formal;
+    if (symbol.kind == Symbol::Kind::kFunction) {
+      formal = lowering.program().functions[symbol.index].parameters;
+    }
+    to.arguments = passed.arguments(*arguments, formal);
   }
   if (i < operands.size() && operands[i].kind == Operand::Kind::kName) {
     const Symbol::Kind kind = lowering.find(operands[i++]).kind;
@@ -251,7 +340,6 @@ void lower_call(Lowering& lowering) {
   }
   if (i < operands.size()) lowering.fail("Too many operands for instruction 'call'");
   Function& caller = lowering.current_function();
-  const Symbol symbol = lowering.find(callee);
   Ins ins;
   switch (symbol.kind) {
     case Symbol::Kind::kFunction: {
@@ -260,6 +348,10 @@ void lower_call(Lowering& lowering) {
       if (to.results.size() != function.results.size() ||
           to.arguments.size() != function.parameters.size()) {
         lowering.fail("Call has wrong number of parameters for '" + std::string(callee.name) + "'");
+      }
+      if (results != nullptr) check_sizes(lowering, *results, to.results, function.results);
+      if (arguments != nullptr) {
+        check_sizes(lowering, *arguments, to.arguments, function.parameters);
       }
       to.function = symbol.index;
       caller.callees.push_back(symbol.index);
@@ -283,6 +375,7 @@ void lower_call(Lowering& lowering) {
   ins.extra = static_cast<std::uint32_t>(lowering.program().calls.size());
   lowering.program().calls.push_back(std::move(to));
   lowering.emit(ins);
+  passed.load_results();
 }
 
 // bar and barrier: .sync, .arrive, .red, and bar.warp.sync, which is another family's.

@@ -42,6 +42,7 @@ class FunctionLowering::Impl final : public Lowering {
     labels_.clear();
     fixups_.clear();
     tables_.clear();
+    register_results_.clear();
     scopes_.clear();
     parents_.assign(1, 0);
     scopes_.emplace_back();
@@ -73,6 +74,10 @@ class FunctionLowering::Impl final : public Lowering {
 
   Slot temporary(std::uint32_t bytes) override { return allocate(bytes); }
 
+  std::uint32_t local_slot(std::uint32_t bytes) override {
+    return static_cast<std::uint32_t>(allocate_local(bytes, bytes, instruction_->line));
+  }
+
   std::uint32_t label(std::string_view name) override {
     fixups_.push_back({program_.code.size(), name, instruction_->line, scopes_.back().id});
     return 0;
@@ -99,6 +104,10 @@ class FunctionLowering::Impl final : public Lowering {
     std::uint32_t index;
     const Item* item;
     std::uint32_t scope;
+  };
+  struct RegisterResult {
+    Slot slot;
+    std::uint32_t offset, bytes;
   };
   struct Label {
     std::uint32_t scope;
@@ -189,8 +198,8 @@ class FunctionLowering::Impl final : public Lowering {
     return symbol;
   }
 
-  // Results and parameters of a .func have slots in its local memory. Those that are registers
-  // are loaded at its start; results in registers would need a store before each ret.
+  // Results and parameters of a .func have slots in its local memory. Parameters in registers are
+  // loaded at its start, and results in registers are stored before each ret.
   void declare_parameters(const FunctionSyntax& syntax) {
     if (syntax.is_entry) {
       std::uint64_t end = 0;
@@ -207,10 +216,29 @@ class FunctionLowering::Impl final : public Lowering {
     }
     for (const auto* list : {&syntax.results, &syntax.parameters}) {
       for (const Declaration& each : *list) {
-        if (each.space == "reg") {
-          throw SyntaxError{each.line, "Parameters of functions in registers are not supported"};
+        if (each.space != "reg") {
+          declare_local(each);
+          continue;
         }
-        declare_local(each);
+        const Type type = type_of(each.type);
+        if (type.kind == Kind::kPredicate || type.bytes < 2 || each.vector != 1 || each.is_array ||
+            each.range != 0) {
+          throw SyntaxError{each.line,
+                            "Parameters of functions in registers have 16, 32, 64 or 128 bits"};
+        }
+        const Symbol symbol = make_register(type, 1);
+        declare(each.name, symbol, each.line);
+        const auto offset = static_cast<std::uint32_t>(
+            allocate_local(bytes_of(each), alignment_of(each), each.line));
+        if (list == &syntax.results) {
+          register_results_.push_back({symbol.slot, offset, type.bytes});
+          continue;
+        }
+        Instruction start;
+        start.line = each.line;
+        begin(start);
+        emit_local_load(symbol.slot, offset, type.bytes);
+        instruction_ = nullptr;
       }
     }
   }
@@ -310,6 +338,11 @@ class FunctionLowering::Impl final : public Lowering {
 
   void lower_instruction(const Instruction& instruction) {
     begin(instruction);
+    if (instruction.opcode == "ret") {
+      for (const RegisterResult& each : register_results_) {
+        emit_local_store(each.offset, each.slot, each.bytes);
+      }
+    }
     if (std::ranges::any_of(instruction.operands, &Operand::is_element)) {
       const Instruction changed = with_bytes(instruction);
       lower_instruction(changed);
@@ -360,6 +393,7 @@ class FunctionLowering::Impl final : public Lowering {
   std::unordered_map<std::string_view, std::vector<Label>> labels_;
   std::vector<Fixup> fixups_;
   std::vector<Table> tables_;
+  std::vector<RegisterResult> register_results_;
 };
 
 FunctionLowering::FunctionLowering(Module::Program& program)

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "sim/cuda/ptx/machine.h"
+
 namespace halyard::inline v0::sim::ptx {
 namespace {
 
@@ -118,6 +120,57 @@ Slot Lowering::number(std::uint64_t bits, std::uint32_t bytes) {
 
 Slot Lowering::predicate_constant(bool value) { return number(value ? UINT64_MAX : 0, 4); }
 
+namespace {
+
+void negate(Warp& warp, const Ins& ins) { warp.set_predicate(ins.d, ~warp.predicate(ins.a)); }
+
+// The bytes at Ins::imm in a lane's part of the running function's local memory.
+std::byte* local_bytes(Warp& warp, const Ins& ins, unsigned lane) {
+  return warp.locals.data() + std::size_t{lane} * warp.local_stride + warp.local + ins.imm;
+}
+
+template <class T>
+void store_local(Warp& warp, const Ins& ins) {
+  const T* const from = warp.in<T>(ins.a);
+  each_active(warp.exec, [&](unsigned lane) {
+    std::memcpy(local_bytes(warp, ins, lane), &from[lane], sizeof(T));
+  });
+}
+
+template <class T>
+void load_local(Warp& warp, const Ins& ins) {
+  T* const to = warp.at<T>(ins.d);
+  each_active(warp.exec, [&](unsigned lane) {
+    std::memcpy(&to[lane], local_bytes(warp, ins, lane), sizeof(T));
+  });
+}
+
+using Wide = std::array<std::uint64_t, 2>;
+
+}  // namespace
+
+void Lowering::emit_local_store(std::uint32_t offset, Slot from, std::uint32_t bytes) {
+  Ins ins;
+  ins.run = bytes == 2   ? store_local<std::uint16_t>
+            : bytes == 4 ? store_local<std::uint32_t>
+            : bytes == 8 ? store_local<std::uint64_t>
+                         : store_local<Wide>;
+  ins.a = from;
+  ins.imm = offset;
+  emit(ins);
+}
+
+void Lowering::emit_local_load(Slot to, std::uint32_t offset, std::uint32_t bytes) {
+  Ins ins;
+  ins.run = bytes == 2   ? load_local<std::uint16_t>
+            : bytes == 4 ? load_local<std::uint32_t>
+            : bytes == 8 ? load_local<std::uint64_t>
+                         : load_local<Wide>;
+  ins.d = to;
+  ins.imm = offset;
+  emit(ins);
+}
+
 bool Lowering::is_register(const Operand& operand) {
   return operand.kind == Operand::Kind::kName && operand.value == 0 &&
          find(operand).kind == Symbol::Kind::kRegister;
@@ -184,7 +237,16 @@ Slot Lowering::source(const Operand& operand, Type type, bool is_loose) {
 
 Slot Lowering::predicate(const Operand& operand) {
   if (operand.kind == Operand::Kind::kNumber) return predicate_constant(operand.value != 0);
-  return source(operand, kPredicateType);
+  if (!operand.negated) return source(operand, kPredicateType);
+  Operand whole = operand;
+  whole.negated = false;
+  Ins ins;
+  ins.run = negate;
+  ins.line = instruction_->line;
+  ins.a = source(whole, kPredicateType);
+  ins.d = temporary(sizeof(LaneMask));
+  program_.code.push_back(ins);
+  return ins.d;
 }
 
 Slot Lowering::predicate_target(const Operand& operand) { return target(operand, kPredicateType); }

@@ -59,7 +59,7 @@ class Lowering {
   // Operands. `is_loose`: a register may be wider than the type (ld, st, cvt).
   Slot source(const Operand& operand, Type type, bool is_loose = false);
   Slot target(const Operand& operand, Type type, bool is_loose = false);
-  Slot predicate(const Operand& operand);  // "!p" is an error
+  Slot predicate(const Operand& operand);  // of "!p" the opposite, which it emits code for
   Slot predicate_target(const Operand& operand);
   Type register_type(const Operand& operand);  // of a register; an error for other operands
   bool is_register(const Operand& operand);
@@ -69,6 +69,11 @@ class Lowering {
   std::uint32_t append_slots(std::span<const Slot> slots);
   virtual Symbol find(const Operand& operand) = 0;  // by its name; an error without one
   virtual Slot temporary(std::uint32_t bytes) = 0;
+  // Bytes in the function's local memory.
+  virtual std::uint32_t local_slot(std::uint32_t bytes) = 0;
+  // Copies a register to them, or back. `bytes`: 2, 4, 8 or 16.
+  void emit_local_store(std::uint32_t offset, Slot from, std::uint32_t bytes);
+  void emit_local_load(Slot to, std::uint32_t offset, std::uint32_t bytes);
 
   // Fills a, imm, flags and space. `space`: what the instruction names, if anything.
   void address(const Operand& operand, Ins& ins, std::optional<MemorySpace> space);
