@@ -3,6 +3,7 @@
 // Modules, launches and libraries. Source: cuda.h of CUDA 13.0 at the function that a case names.
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -11,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "sim_cuda/driver.h"
@@ -163,6 +165,135 @@ TEST_F(SimCudaModule, Library_GivesAFunctionToEachContext) {
   EXPECT_EQ(read(a), 22U);
   EXPECT_EQ(cuLibraryUnload(library), kSuccess);
   EXPECT_EQ(launch_fill(function, a, 23, 1, nullptr), kInvalidHandle);
+}
+
+// Of a kernel: registers, threads of a block.
+std::pair<int, int> limits_of(Handle module, const char* name) {
+  Handle function = nullptr;
+  int registers = 0, threads = 0;
+  EXPECT_EQ(cuModuleGetFunction(&function, module, name), kSuccess);
+  EXPECT_EQ(cuFuncGetAttribute(&registers, 4, function), kSuccess);
+  EXPECT_EQ(cuFuncGetAttribute(&threads, 0, function), kSuccess);
+  return {registers, threads};
+}
+
+// Kernels with some 200 registers, the second with directives of its own.
+std::string kernels_of_many_registers() {
+  std::string body = "(.param .u64 a) {directives} { .reg .b32 %r<200>; .reg .b64 %rd; "
+                     "ld.param.u64 %rd, [a]; ld.global.u32 %r0, [%rd];\n";
+  body.replace(body.find("{directives}"), 12, "DIRECTIVES");
+  for (int i = 1; i < 200; ++i) {
+    body += "add.u32 %r" + std::to_string(i) + ", %r" + std::to_string(i - 1) + ", 1;\n";
+  }
+  body += "st.global.u32 [%rd], %r199; ret; }\n";
+  std::string text = ".version 8.0\n.target sm_80\n.address_size 64\n";
+  for (const auto& [name, directives] :
+       {std::pair("plain", ""), std::pair("directed", ".maxntid 128 .maxnreg 64")}) {
+    std::string own = body;
+    own.replace(own.find("DIRECTIVES"), 10, directives);
+    text += std::string(".visible .entry ") + name + own;
+  }
+  return text;
+}
+
+struct JitCase {
+  std::vector<std::pair<int, std::uintptr_t>> options;
+  std::pair<int, int> plain, directed;  // registers, threads; registers at most
+};
+
+// CUjit_option: CU_JIT_MAX_REGISTERS (0), CU_JIT_THREADS_PER_BLOCK (1), CU_JIT_MIN_CTA_PER_SM (31),
+// CU_JIT_MAX_THREADS_PER_BLOCK (32), CU_JIT_OVERRIDE_DIRECTIVE_VALUES (33). Numba and CuPy set the
+// first one.
+TEST_F(SimCudaModule, JitOptions_LimitRegistersAndThreads) {
+  const std::string text = kernels_of_many_registers();
+  const JitCase cases[] = {
+      {{}, {255, 1024}, {64, 128}},
+      {{{0, 38}}, {38, 1024}, {64, 128}},
+      {{{0, 38}, {33, 1}}, {38, 1024}, {38, 128}},
+      {{{1, 1024}}, {64, 1024}, {64, 128}},
+      {{{1, 500}}, {128, 1024}, {64, 128}},
+      {{{32, 256}}, {255, 256}, {64, 128}},
+      {{{32, 256}, {33, 1}}, {255, 256}, {64, 256}},
+      {{{32, 512}, {31, 2}}, {64, 512}, {64, 128}},
+      {{{32, 512}, {31, 2}, {0, 100}}, {100, 512}, {64, 128}},
+  };
+  for (const JitCase& each : cases) {
+    std::vector<int> options;
+    std::vector<void*> values;
+    for (const auto& [option, value] : each.options) {
+      options.push_back(option);
+      values.push_back(reinterpret_cast<void*>(value));
+    }
+    const auto count = static_cast<unsigned>(options.size());
+    for (const bool is_linked : {false, true}) {
+      SCOPED_TRACE(::testing::PrintToString(each.options) + (is_linked ? " linked" : ""));
+      Handle module = nullptr, link = nullptr;
+      if (is_linked) {
+        void* image = nullptr;
+        std::size_t size = 0;
+        std::string copy = text;
+        ASSERT_EQ(cuLinkCreate_v2(count, options.data(), values.data(), &link), kSuccess);
+        ASSERT_EQ(cuLinkAddData_v2(link, 1, copy.data(), copy.size(), "k", 0, nullptr, nullptr),
+                  kSuccess);
+        ASSERT_EQ(cuLinkComplete(link, &image, &size), kSuccess);
+        ASSERT_EQ(cuModuleLoadData(&module, image), kSuccess);
+        ASSERT_EQ(cuLinkDestroy(link), kSuccess);
+      } else {
+        ASSERT_EQ(cuModuleLoadDataEx(&module, text.c_str(), count, options.data(), values.data()),
+                  kSuccess);
+      }
+      const auto plain = limits_of(module, "plain"), directed = limits_of(module, "directed");
+      EXPECT_LE(plain.first, each.plain.first);
+      EXPECT_GE(plain.first, std::min(each.plain.first, 150));
+      EXPECT_EQ(plain.second, each.plain.second);
+      EXPECT_EQ(directed.first, each.directed.first);
+      EXPECT_EQ(directed.second, each.directed.second);
+      EXPECT_EQ(cuModuleUnload(module), kSuccess);
+    }
+  }
+}
+
+// CU_JIT_MAX_THREADS_PER_BLOCK: "Exceeding the the maximum number of threads results in runtime
+// error or kernel launch failure." Occupancy follows the registers.
+TEST_F(SimCudaModule, JitOptions_ChangeLaunchesAndOccupancy) {
+  const std::string text = kernels_of_many_registers();
+  int blocks[2] = {};
+  for (int i = 0; i < 2; ++i) {
+    int options[] = {0, 32};
+    void* values[] = {reinterpret_cast<void*>(std::uintptr_t{i == 0 ? 255U : 32U}),
+                      reinterpret_cast<void*>(std::uintptr_t{128})};
+    Handle module = nullptr, function = nullptr;
+    ASSERT_EQ(cuModuleLoadDataEx(&module, text.c_str(), 2, options, values), kSuccess);
+    ASSERT_EQ(cuModuleGetFunction(&function, module, "plain"), kSuccess);
+    EXPECT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks[i], function, 128, 0), kSuccess);
+    Address a = words(4);
+    void* parameters[] = {&a};
+    EXPECT_EQ(cuLaunchKernel(function, 1, 1, 1, 256, 1, 1, 0, nullptr, parameters, nullptr),
+              kInvalidValue);
+    EXPECT_EQ(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr),
+              kSuccess);
+    EXPECT_EQ(read(a), 199U);
+  }
+  EXPECT_GE(blocks[1], 4 * blocks[0]);
+}
+
+// CU_JIT_WALL_TIME (2) is overwritten; CU_JIT_GLOBAL_SYMBOL_COUNT (19), which would put variables
+// at addresses of the host, is refused, and the log says so.
+TEST_F(SimCudaModule, JitOptions_AreAnsweredOrRefusedInWords) {
+  Handle module = nullptr;
+  char log[256] = {};
+  int options[] = {2, 5, 6, 19};
+  void* values[] = {reinterpret_cast<void*>(~std::uintptr_t{0}), log,
+                    reinterpret_cast<void*>(sizeof log), nullptr};
+  ASSERT_EQ(cuModuleLoadDataEx(&module, kFillPtx, 4, options, values), kSuccess);
+  float milliseconds = -1;
+  std::memcpy(&milliseconds, &values[0], sizeof milliseconds);
+  EXPECT_GE(milliseconds, 0);
+  EXPECT_STREQ(log, "");
+  values[2] = reinterpret_cast<void*>(sizeof log);
+  values[3] = reinterpret_cast<void*>(std::uintptr_t{1});
+  EXPECT_EQ(cuModuleLoadDataEx(&module, kFillPtx, 4, options, values), kNotSupported);
+  EXPECT_NE(std::string(log).find("CU_JIT_GLOBAL_SYMBOL_ADDRESSES"), std::string::npos);
 }
 
 TEST_F(SimCudaModule, Linker_MakesAnImageThatLoads) {

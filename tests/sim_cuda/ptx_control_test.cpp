@@ -84,7 +84,8 @@ TEST(PtxControl, CallsRecursivelyAndThroughAddresses) {
 }
 
 // PTX ISA, ".func" and "call": parameters and results may be registers, and the arguments of a call
-// registers or constants, whatever the function declares. ptxas 13.0 takes all of these.
+// registers or constants, whatever the function declares. ptxas 13.0 takes each of these, though not
+// two results beside a recursion.
 constexpr std::string_view kRegisterFunctions = R"(
 .func (.reg .b32 r) countdown(.reg .b32 n);
 .func (.reg .b32 r) countdown(.reg .b32 n) { .reg .pred %p; setp.eq.u32 %p, n, 0; mov.b32 r, 100;

@@ -114,7 +114,7 @@ HALYARD_CUDA_EXPORT Result cuInit(unsigned flags) {
   HALYARD_CUDA_REQUIRE(flags == 0, kInvalidValue);
   HALYARD_CUDA_REQUIRE(options().devices > 0, kNoDevice);
   State& all = state();
-  // CUDA does not support fork(2) after cuInit; the child gets this error from all calls, cuInit too:
+  // CUDA does not support fork(2) after cuInit. All calls of the child get this error, cuInit too:
   // triton-lang/triton, pull request 10443, and inducer/pycuda, issue 137.
   HALYARD_CUDA_REQUIRE(!all.is_child, kNotInitialized);
   all.devices.resize(static_cast<std::size_t>(options().devices));

@@ -312,8 +312,8 @@ Result make_free_node(const GraphState& graph, DevicePointer address, Work& work
 Result free_graph_memory(GraphMemory& of) {
   if (!of.is_live) {
     report_misuse("free-of-no-allocation",
-                  "memory of an allocation node was freed that no launch has allocated, or that its "
-                  "own graph frees");
+                  "memory of an allocation node was freed that no launch has allocated, or that "
+                  "its own graph frees");
     return kInvalidValue;
   }
   of.is_live = false;

@@ -74,7 +74,8 @@ Result read_entry(const FatbinEntry& entry, const FatbinEntryTail& tail, const c
 }
 
 // The PTX of the highest capability that the device has.
-Result read_fatbin(const void* image, std::size_t bytes, std::vector<std::string>& texts) {
+Result read_fatbin(const void* image, std::size_t bytes, const ptx::Limits& limits,
+                   std::vector<ImageText>& texts) {
   FatbinHeader header;
   HALYARD_CUDA_REQUIRE(bytes >= sizeof header, kInvalidImage);
   std::memcpy(&header, image, sizeof header);
@@ -113,35 +114,46 @@ Result read_fatbin(const void* image, std::size_t bytes, std::vector<std::string
   if (const Result result = read_entry(best, best_tail, best_data, text); result != kSuccess) {
     return result;
   }
-  texts.push_back(std::move(text));
+  texts.push_back({std::move(text), limits});
   return kSuccess;
 }
 
-// The linker's container: this, then each text behind its size.
+// The linker's container: this, then each text behind a header of its own.
 struct LinkedHeader {
   std::uint32_t magic, count;
 };
+struct LinkedText {
+  std::uint64_t size;
+  std::uint32_t registers, threads, max_threads, min_blocks, overrides, unused;
+};
 constexpr std::uint32_t kLinkedMagic = 0x4b4c5948;  // "HYLK"
 
-Result read_linked(const char* at, std::size_t left, std::vector<std::string>& texts) {
+Result read_linked(const char* at, std::size_t left, std::vector<ImageText>& texts) {
   LinkedHeader header;
   HALYARD_CUDA_REQUIRE(left >= sizeof header, kInvalidImage);
   std::memcpy(&header, at, sizeof header);
   at += sizeof header;
   left -= sizeof header;
   for (std::uint32_t i = 0; i < header.count; ++i) {
-    std::uint64_t size = 0;
-    HALYARD_CUDA_REQUIRE(left >= sizeof size, kInvalidImage);
-    std::memcpy(&size, at, sizeof size);
-    HALYARD_CUDA_REQUIRE(size <= left - sizeof size, kInvalidImage);
-    texts.emplace_back(at + sizeof size, size);
-    at += sizeof size + size;
-    left -= sizeof size + size;
+    LinkedText text{};
+    HALYARD_CUDA_REQUIRE(left >= sizeof text, kInvalidImage);
+    std::memcpy(&text, at, sizeof text);
+    at += sizeof text;
+    left -= sizeof text;
+    HALYARD_CUDA_REQUIRE(text.size <= left, kInvalidImage);
+    texts.push_back({std::string(at, text.size),
+                     {text.registers, text.threads, text.max_threads, text.min_blocks,
+                      text.overrides != 0}});
+    at += text.size;
+    left -= text.size;
   }
   return kSuccess;
 }
 
-constexpr int kInfoLog = 3, kInfoBytes = 4, kErrorLog = 5, kErrorBytes = 6;
+// CUjit_option
+constexpr int kMaxRegisters = 0, kThreadsPerBlock = 1, kWallTime = 2, kInfoLog = 3, kInfoBytes = 4,
+              kErrorLog = 5, kErrorBytes = 6, kGlobalSymbolCount = 19, kMinBlocks = 31,
+              kMaxThreadsPerBlock = 32, kOverrideDirectives = 33;
 
 Result result_of(ptx::ParseStatus status) {
   switch (status) {
@@ -161,9 +173,9 @@ Result result_of(ptx::ParseStatus status) {
 
 }  // namespace
 
-JitOptions read_jit_options(unsigned count, const int* list, void** values) {
-  JitOptions options;
-  if (list == nullptr || values == nullptr) return options;
+Result read_jit_options(unsigned count, const int* list, void** values, JitOptions& options) {
+  if (list == nullptr || values == nullptr) return kSuccess;
+  bool has_global_symbols = false;
   for (unsigned i = 0; i < count; ++i) {
     const auto number = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(values[i]));
     switch (list[i]) {
@@ -181,14 +193,40 @@ JitOptions read_jit_options(unsigned count, const int* list, void** values) {
         options.error_bytes = number;
         options.error_used = &values[i];
         break;
+      case kMaxRegisters:
+        options.limits.registers = number;
+        break;
+      case kThreadsPerBlock:  // "OUT: Returns the number of threads the compiler actually targeted"
+        options.limits.threads = number;
+        break;
+      case kWallTime:
+        options.wall_time = &values[i];
+        break;
+      case kGlobalSymbolCount:
+        has_global_symbols = number != 0;
+        break;
+      case kMinBlocks:
+        options.limits.min_blocks = number;
+        break;
+      case kMaxThreadsPerBlock:
+        options.limits.max_threads = number;
+        break;
+      case kOverrideDirectives:
+        options.limits.overrides = number != 0;
+        break;
       default:
         break;
     }
   }
   if (options.info_log != nullptr && options.info_bytes != 0) options.info_log[0] = '\0';
   if (options.info_used != nullptr) *options.info_used = nullptr;
+  if (has_global_symbols) {
+    write_error_log(options, "CU_JIT_GLOBAL_SYMBOL_ADDRESSES: the simulated libcuda cannot put "
+                             "variables of modules at addresses of the host\n");
+    return kNotSupported;
+  }
   write_error_log(options, {});
-  return options;
+  return kSuccess;
 }
 
 void write_error_log(const JitOptions& options, std::string_view text) {
@@ -204,21 +242,23 @@ void write_error_log(const JitOptions& options, std::string_view text) {
   }
 }
 
-std::string pack_texts(const std::vector<std::string>& texts) {
-  if (texts.size() == 1) return texts.front();
+std::string pack_texts(const std::vector<ImageText>& texts) {
+  if (texts.size() == 1 && texts.front().limits == ptx::Limits{}) return texts.front().text;
   std::string packed;
   const auto add = [&](const auto& value) {
     packed.append(reinterpret_cast<const char*>(&value), sizeof value);
   };
   add(LinkedHeader{kLinkedMagic, static_cast<std::uint32_t>(texts.size())});
-  for (const std::string& text : texts) {
-    add(std::uint64_t{text.size()});
+  for (const auto& [text, limits] : texts) {
+    add(LinkedText{text.size(), limits.registers, limits.threads, limits.max_threads,
+                   limits.min_blocks, limits.overrides ? 1U : 0U, 0});
     packed += text;
   }
   return packed;
 }
 
-Result find_texts(const void* image, std::size_t size, std::vector<std::string>& texts) {
+Result find_texts(const void* image, std::size_t size, const ptx::Limits& limits,
+                  std::vector<ImageText>& texts) {
   std::uint32_t magic = 0;
   // Text may be shorter than four bytes, with its zero.
   const auto* const bytes = static_cast<const char*>(image);
@@ -234,9 +274,9 @@ Result find_texts(const void* image, std::size_t size, std::vector<std::string>&
     HALYARD_CUDA_REQUIRE(wrapper.data != nullptr, kInvalidImage);
     std::memcpy(&magic, wrapper.data, sizeof magic);
     HALYARD_CUDA_REQUIRE(magic == kFatbinMagic, kInvalidImage);
-    return read_fatbin(wrapper.data, kUnknownSize, texts);
+    return read_fatbin(wrapper.data, kUnknownSize, limits, texts);
   }
-  if (magic == kFatbinMagic) return read_fatbin(image, size, texts);
+  if (magic == kFatbinMagic) return read_fatbin(image, size, limits, texts);
   if (magic == kLinkedMagic) return read_linked(bytes, size, texts);
   if (std::memcmp(&magic,
                   "\x7f"
@@ -245,21 +285,34 @@ Result find_texts(const void* image, std::size_t size, std::vector<std::string>&
     return kNoBinaryForGpu;
   const std::string_view text(bytes);
   HALYARD_CUDA_REQUIRE(text.find(".version") != std::string_view::npos, kInvalidImage);
-  texts.emplace_back(text);
+  texts.push_back({std::string(text), limits});
   return kSuccess;
 }
 
 Result parse_image(const void* image, std::size_t size, const JitOptions& jit,
                    std::shared_ptr<const ptx::Module>& code) {
   HALYARD_CUDA_REQUIRE(image != nullptr, kInvalidValue);
-  std::vector<std::string> texts;
-  if (const Result result = find_texts(image, size, texts); result != kSuccess) return result;
+  const Nanoseconds start = now();
+  std::vector<ImageText> texts;
+  if (const Result result = find_texts(image, size, jit.limits, texts); result != kSuccess) {
+    return result;
+  }
   ptx::ParseOptions how;
   how.compute_capability =
       static_cast<std::uint32_t>(options().capability_major * 10 + options().capability_minor);
-  const std::vector<std::string_view> views(texts.begin(), texts.end());
+  std::vector<std::string_view> views;
+  std::vector<ptx::Limits> limits;
+  for (const ImageText& each : texts) {
+    views.emplace_back(each.text);
+    limits.push_back(each.limits);
+  }
+  how.limits = limits;
   const ptx::Parsed parsed = ptx::Module::parse(views, how);
   code = parsed.module;
+  if (jit.wall_time != nullptr) {
+    const auto milliseconds = static_cast<float>(static_cast<double>(now() - start) * 1e-6);
+    std::memcpy(jit.wall_time, &milliseconds, sizeof milliseconds);
+  }
   if (parsed.status != ptx::ParseStatus::kOk) {
     write_error_log(jit, parsed.log);
     if (options().strict) std::fprintf(stderr, "simulated CUDA: %s\n", parsed.log.c_str());

@@ -14,7 +14,7 @@ struct LinkState {
   static constexpr const char* kName = "linker";
 
   JitOptions options;
-  std::vector<std::string> texts;
+  std::vector<ImageText> texts;
   std::string result;
   bool is_complete = false;  // cuLinkComplete was called, with success or without
 };
@@ -24,10 +24,12 @@ namespace {
 Result load_module(Call& call, Module* module, const void* image, unsigned count,
                    const int* options, void** values, std::size_t size = kUnknownSize) {
   HALYARD_CUDA_REQUIRE(module != nullptr && image != nullptr, kInvalidValue);
-  const JitOptions jit = read_jit_options(count, options, values);
+  JitOptions jit;
+  Result result = read_jit_options(count, options, values, jit);
+  if (result != kSuccess) return result;
   std::shared_ptr<const ptx::Module> code;
-  if (const Result result = parse_image(image, size, jit, code); result != kSuccess) return result;
-  const Result result = make_module(call.context(), std::move(code), *module);
+  if (result = parse_image(image, size, jit, code); result != kSuccess) return result;
+  result = make_module(call.context(), std::move(code), *module);
   if (result == kSuccess) ++call.context().live_modules;
   return result;
 }
@@ -70,10 +72,11 @@ Result parameter_info(const ptx::Entry& info, std::size_t index, std::size_t* of
 Result load_library(Library* library, const void* image, const int* options, void** values,
                     unsigned count, std::size_t size = kUnknownSize) {
   HALYARD_CUDA_REQUIRE(library != nullptr && image != nullptr, kInvalidValue);
-  const JitOptions jit = read_jit_options(count, options, values);
-  auto made = std::make_shared<LibraryState>();
-  const Result result = parse_image(image, size, jit, made->code);
+  JitOptions jit;
+  Result result = read_jit_options(count, options, values, jit);
   if (result != kSuccess) return result;
+  auto made = std::make_shared<LibraryState>();
+  if (result = parse_image(image, size, jit, made->code); result != kSuccess) return result;
   made->kernels.resize(made->code->entries().size());
   LibraryState& of = *made;
   *library = of.handle = make_handle(std::move(made));
@@ -417,18 +420,27 @@ namespace {
 Result create_link(unsigned count, const int* options, void** values, Link* link) {
   HALYARD_CUDA_REQUIRE(link != nullptr, kInvalidValue);
   auto made = std::make_shared<LinkState>();
-  made->options = read_jit_options(count, options, values);
+  const Result result = read_jit_options(count, options, values, made->options);
+  if (result != kSuccess) return result;
   *link = make_handle(std::move(made));
   return kSuccess;
 }
 
-Result add_to_link(Link handle, const void* data, std::size_t size) {
+Result add_to_link(Link handle, const void* data, std::size_t size, unsigned count,
+                   const int* options, void** values) {
   LinkState* const link = resolve(handle);
   HALYARD_CUDA_REQUIRE(link != nullptr, kInvalidHandle);
   HALYARD_CUDA_REQUIRE(data != nullptr && size != 0 && !link->is_complete, kInvalidValue);
   const std::string image(static_cast<const char*>(data), size);  // with a zero behind it
-  std::vector<std::string> texts;
-  if (const Result result = find_texts(image.c_str(), size, texts); result != kSuccess) return result;
+  // cuda.h, cuLinkAddData: "Options to be applied only for this input (overrides options from
+  // cuLinkCreate)"
+  JitOptions jit;
+  Result result = read_jit_options(count, options, values, jit);
+  if (result != kSuccess) return result;
+  const bool has_own = jit.limits != ptx::Limits{};
+  std::vector<ImageText> texts;
+  result = find_texts(image.c_str(), size, has_own ? jit.limits : link->options.limits, texts);
+  if (result != kSuccess) return result;
   link->texts.insert(link->texts.end(), texts.begin(), texts.end());
   return kSuccess;
 }
@@ -442,25 +454,26 @@ HALYARD_CUDA_EXPORT Result cuLinkCreate_v2(unsigned count, const int* options, v
 }
 
 HALYARD_CUDA_EXPORT Result cuLinkAddData_v2(Link link, int, const void* data, std::size_t size,
-                                            const char*, unsigned, const int*, void**) {
+                                            const char*, unsigned count, const int* options,
+                                            void** values) {
   HALYARD_CUDA_CALL(cuLinkAddData_v2, kNamed);
-  return add_to_link(link, data, size);
+  return add_to_link(link, data, size, count, options, values);
 }
 
-HALYARD_CUDA_EXPORT Result cuLinkAddFile_v2(Link link, int, const char* path, unsigned, const int*,
-                                            void**) {
+HALYARD_CUDA_EXPORT Result cuLinkAddFile_v2(Link link, int, const char* path, unsigned count,
+                                            const int* options, void** values) {
   HALYARD_CUDA_CALL(cuLinkAddFile_v2, kNamed);
   std::string bytes;
   if (const Result result = read_file(path, bytes); result != kSuccess) return result;
-  return add_to_link(link, bytes.data(), bytes.size());
+  return add_to_link(link, bytes.data(), bytes.size(), count, options, values);
 }
 
-HALYARD_CUDA_EXPORT Result cuLinkAddFile(Link link, int, const char* path, unsigned, const int*,
-                                         void**) {
+HALYARD_CUDA_EXPORT Result cuLinkAddFile(Link link, int, const char* path, unsigned count,
+                                         const int* options, void** values) {
   HALYARD_CUDA_CALL(cuLinkAddFile, kNamed);
   std::string bytes;
   if (const Result result = read_file(path, bytes); result != kSuccess) return result;
-  return add_to_link(link, bytes.data(), bytes.size());
+  return add_to_link(link, bytes.data(), bytes.size(), count, options, values);
 }
 
 HALYARD_CUDA_EXPORT Result cuLinkCreate(unsigned count, const int* options, void** values,
@@ -470,9 +483,10 @@ HALYARD_CUDA_EXPORT Result cuLinkCreate(unsigned count, const int* options, void
 }
 
 HALYARD_CUDA_EXPORT Result cuLinkAddData(Link link, int, const void* data, std::size_t size,
-                                         const char*, unsigned, const int*, void**) {
+                                         const char*, unsigned count, const int* options,
+                                         void** values) {
   HALYARD_CUDA_CALL(cuLinkAddData, kNamed);
-  return add_to_link(link, data, size);
+  return add_to_link(link, data, size, count, options, values);
 }
 
 // The "cubin" is the PTX, or all PTX in a container, which cuModuleLoadData takes as well.

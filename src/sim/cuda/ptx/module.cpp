@@ -14,6 +14,7 @@ namespace halyard::inline v0::sim::ptx {
 namespace {
 
 constexpr std::uint32_t kNewestVersion = 90;  // PTX ISA 9.0, of CUDA 13.0
+constexpr std::uint32_t kLeastRegisters = 16, kMostRegisters = 255;  // of a thread
 constexpr std::uint32_t kMostParameterBytes = 32764;
 constexpr std::uint64_t kMostVariableBytes = std::uint64_t{1} << 36;
 constexpr std::uint64_t kMostSharedBytes = 228 << 10;
@@ -211,7 +212,7 @@ class Linker {
       throw SyntaxError{each.line, "Duplicate definition of '" + std::string(each.name) + "'"};
     }
     if (is_linked) linked_.insert_or_assign(each.name, symbol);
-    if (each.is_entry) declare_entry(each, symbol.index);
+    if (each.is_entry) declare_entry(each, symbol.index, file);
   }
 
   static std::optional<Builtin> builtin_of(std::string_view name) {
@@ -222,7 +223,7 @@ class Linker {
     return std::nullopt;
   }
 
-  void declare_entry(const FunctionSyntax& syntax, std::uint32_t function) {
+  void declare_entry(const FunctionSyntax& syntax, std::uint32_t function, std::size_t file) {
     Entry entry;
     entry.name = syntax.name;
     entry.line = syntax.line;
@@ -256,8 +257,35 @@ class Linker {
       entry.max_threads = static_cast<std::uint32_t>(most);
     }
     entry.min_blocks = syntax.min_blocks;
+    const Limits limits = file < options_.limits.size() ? options_.limits[file] : Limits{};
+    if (limits.max_threads != 0 && (entry.max_threads == 0 || limits.overrides)) {
+      entry.max_threads = limits.max_threads;
+    }
+    register_limits_.push_back(register_limit(syntax, entry, limits));
     program_->entries.push_back(std::move(entry));
     program_->entry_functions.push_back(function);
+  }
+
+  static std::uint32_t register_limit(const FunctionSyntax& syntax, const Entry& entry,
+                                      const Limits& limits) {
+    // So many that `threads` fit a multiprocessor, in the units in which they are given.
+    const auto for_threads = [](std::uint64_t threads) {
+      constexpr std::uint64_t kOfAMultiprocessor = 65536, kUnit = 8;
+      const std::uint64_t whole = aligned(std::max<std::uint64_t>(threads, 1), kLanes);
+      return static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(kOfAMultiprocessor / whole / kUnit * kUnit, kMostRegisters));
+    };
+    const bool is_given = limits.registers != 0 || limits.threads != 0;
+    if (syntax.max_registers != 0 && !(limits.overrides && is_given)) return syntax.max_registers;
+    std::uint32_t most = kMostRegisters;
+    if (limits.registers != 0) most = std::min(most, limits.registers);
+    if (limits.threads != 0) most = std::min(most, for_threads(limits.threads));
+    const bool has_blocks = !is_given && limits.min_blocks != 0 && limits.max_threads != 0 &&
+                            (syntax.min_blocks == 0 || limits.overrides);
+    if (has_blocks) {
+      most = std::min(most, for_threads(std::uint64_t{limits.min_blocks} * entry.max_threads));
+    }
+    return most;
   }
 
   void initialise_file(std::size_t file) {
@@ -391,7 +419,8 @@ class Linker {
       program_->entries[i].local_bytes =
           static_cast<std::uint32_t>(std::min<std::uint64_t>(locals[function], UINT32_MAX));
       program_->entries[i].registers = std::clamp<std::uint32_t>(
-          program_->functions[function].frame_bytes / (4 * kLanes), 16, 255);
+          program_->functions[function].frame_bytes / (4 * kLanes), kLeastRegisters,
+          std::clamp(register_limits_[i], kLeastRegisters, kMostRegisters));
     }
   }
 
@@ -402,6 +431,7 @@ class Linker {
   Symbols linked_;                               // visible in all files
   std::vector<const Declaration*> definitions_;  // of each variable
   std::vector<Body> bodies_;                     // of each function
+  std::vector<std::uint32_t> register_limits_;   // of each entry
   std::uint64_t shared_bytes_ = 0;
   std::uint64_t variable_bytes_ = 0;
 };

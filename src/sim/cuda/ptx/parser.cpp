@@ -341,7 +341,9 @@ class Parser {
         extent(result.required_block);
       } else if (in_.skip(".minnctapersm")) {
         result.min_blocks = in_.small_integer(UINT32_MAX);
-      } else if (in_.skip(".maxnreg") || in_.skip(".maxnctapersm") || in_.skip(".maxclusterrank") ||
+      } else if (in_.skip(".maxnreg")) {
+        result.max_registers = in_.small_integer(UINT32_MAX);
+      } else if (in_.skip(".maxnctapersm") || in_.skip(".maxclusterrank") ||
                  in_.skip(".abi_preserve") || in_.skip(".abi_preserve_control")) {
         in_.small_integer(UINT32_MAX);
       } else if (in_.skip(".reqnctapercluster")) {

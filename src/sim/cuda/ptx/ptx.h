@@ -64,8 +64,21 @@ struct Variable {
   bool is_zero = true;      // it has no initialiser
 };
 
+// What options of the compiler ask of all kernels of a text; 0: nothing. A kernel's own directive
+// counts instead, unless `overrides`.
+struct Limits {
+  std::uint32_t registers = 0;    // of a thread, at most
+  std::uint32_t threads = 0;      // a block of so many fits by its registers
+  std::uint32_t max_threads = 0;  // of a block
+  std::uint32_t min_blocks = 0;   // of `max_threads`, that fit a multiprocessor together
+  bool overrides = false;
+
+  bool operator==(const Limits&) const = default;
+};
+
 struct ParseOptions {
   std::uint32_t compute_capability = 80;  // major * 10 + minor; a higher .target is an error
+  std::span<const Limits> limits;         // of each text; none of those beyond its end
   std::size_t max_text_bytes = std::size_t{64} << 20;
 };
 

@@ -83,6 +83,7 @@ struct FunctionSyntax {
   bool has_body = false;
   std::vector<Declaration> results, parameters;
   std::uint32_t max_block[3] = {0, 0, 0}, required_block[3] = {0, 0, 0}, min_blocks = 0;
+  std::uint32_t max_registers = 0;  // .maxnreg; 0: none
   std::vector<Item> body;
 };
 
