@@ -45,6 +45,7 @@ Json to_json(const kernel::KernelInfo& info) {
           {"constants_bytes", info.constants_bytes},
           {"static_shared_bytes", info.static_shared_bytes},
           {"dynamic_shared_bytes", info.dynamic_shared_bytes},
+          {"may_overlap", info.may_overlap},
           {"source", info.source},
           {"line", info.line}};
 }

@@ -34,6 +34,7 @@ void print(const kernel::KernelInfo& info) {
     const kernel::ConstantInfo& constant = info.constants[i];
     fmt::print("  constant {:<3} {} {}\n", i, constant.name, to_string(constant.type));
   }
+  if (info.may_overlap) fmt::print("  bindings may overlap\n");
   for (const kernel::EqualSizes& each : info.equal_sizes) {
     const auto [size, other] = names_of(info, each);
     fmt::print("  equal        {} = {}\n", size, other);

@@ -9,8 +9,8 @@
  *   }
  *
  * A kernel has a name, a workgroup size (1 to 1024 items) and at most 40 list entries: parameters,
- * and statements on their sizes. Its body is the control flow of the whole group. Blocks say what
- * each item does:
+ * and statements about them. Its body is the control flow of the whole group. Blocks say what each
+ * item does:
  *
  *   HY_ITEMS { }              every item of the group, then a barrier of the group
  *   HY_ITEMS_BELOW(n) { }     the same, for the items with HY_GLOBAL_X < n
@@ -35,7 +35,11 @@
  *      exchange data from block to block through shared arrays only, never through buffers. A block
  *      does not write what the code before it reads outside blocks: on a GPU another item may
  *      already run the block.
- *   7. Two parameters never refer to the same memory.
+ *   7. Two parameters never refer to the same memory. A kernel whose list has HY_MAY_OVERLAP is an
+ *      exception: buffers and tensors of one launch may overlap, e.g. because each item reads an
+ *      element before it writes the same one (in place). The rules then hold for all of them as if
+ *      they were one buffer; rule 6, for instance, for an item that reads x where another one
+ *      writes y.
  * The rules are checked once, in the form that the source has for x86-64. Code under a condition
  * such as `#ifdef __NVPTX__` is not checked.
  *
@@ -55,6 +59,7 @@
  *   HY_SHARED2(T, x, rows, columns)               x[i][j]; up to 32 KiB of shared arrays in all
  *   HY_PRIVATE(T, x)                              HY_MY(x): one value per item
  *   HY_PRIVATE_ARRAY(T, x, count)                 HY_MY(x, i): count values per item
+ *   HY_MAY_OVERLAP                                not a parameter, but a statement: rule 7
  *
  * Shared and private storage is not initialised. Elements of an HY_OUT that no item writes keep
  * their values.
@@ -139,6 +144,7 @@ HY_FN hy_index hy_clip(hy_index n, hy_index first, hy_index count) {
 #define HY_SHARED2(T, x, rows, columns) (hy_shared, T, x, rows, [columns])
 #define HY_PRIVATE(T, x) (hy_private, T, x, 1)
 #define HY_PRIVATE_ARRAY(T, x, count) (hy_private, T, x, count)
+#define HY_MAY_OVERLAP (hy_may_overlap)
 
 /* HY_EACH(M, k, (kind, ...), ...): M##kind(k, ...) for each tuple of the list. */
 #define HY_EACH(M, k, ...) __VA_OPT__(HY_SCAN(HY_EACH_STEP(M, k, __VA_ARGS__)))
@@ -187,28 +193,43 @@ struct hy_wg {
   HY_BODY(name, __VA_ARGS__);                                                                 \
   HY_ENTRY(name, x, y, z, __VA_ARGS__)                                                        \
   HY_BODY(name, __VA_ARGS__)
-#define HY_BODY(name, ...)                                                                    \
-  HY_FN void hy_body_##name(const hy_index hy_gx, const hy_index hy_gy, const hy_index hy_gz, \
-                            const hy_index hy_cx, const hy_index hy_cy, const hy_index hy_cz, \
-                            const hy_index hy_nx, const hy_index hy_ny,                       \
-                            const hy_index hy_nz HY_EACH(HY_FORMAL_, name, __VA_ARGS__))
+#define HY_BODY(name, ...)                                                                       \
+  HY_FN void hy_body_##name(const hy_index hy_gx, const hy_index hy_gy, const hy_index hy_gz,    \
+                            const hy_index hy_cx, const hy_index hy_cy, const hy_index hy_cz,    \
+                            const hy_index hy_nx, const hy_index hy_ny, const hy_index hy_nz     \
+                                HY_EACH(HY_FORMAL_, (name, HY_RESTRICT(__VA_ARGS__)), __VA_ARGS__))
+
+/* Nothing if HY_MAY_OVERLAP is in the list, which then may not be assumed to refer to distinct
+ * memory; else __restrict. */
+#define HY_RESTRICT(...) HY_RESTRICT_IF_NONE(HY_EACH(HY_OVERLAP_, , __VA_ARGS__))
+#define HY_RESTRICT_IF_NONE(...) HY_FIRST_OF(__VA_OPT__(, ) __restrict, )
+#define HY_FIRST_OF(first, ...) first
+#define HY_SECOND_OF(first, second) second
+#define HY_OVERLAP_hy_buffer(...)
+#define HY_OVERLAP_hy_scalar(...)
+#define HY_OVERLAP_hy_shared(...)
+#define HY_OVERLAP_hy_private(...)
+#define HY_OVERLAP_hy_may_overlap(...) 1
 
 /* A field of the struct of constants. */
 #define HY_FIELD_hy_buffer(k, T, x, access)
 #define HY_FIELD_hy_scalar(k, T, x) T x;
 #define HY_FIELD_hy_shared(k, T, x, n, rest)
 #define HY_FIELD_hy_private(k, T, x, n)
+#define HY_FIELD_hy_may_overlap(k, ...)
 
 /* Bytes of shared storage, and of private storage per item. */
 #define HY_SHARED_BYTES_hy_buffer(k, T, x, access)
 #define HY_SHARED_BYTES_hy_scalar(k, T, x)
 #define HY_SHARED_BYTES_hy_shared(k, T, x, n, rest) +sizeof(T[n] rest)
 #define HY_SHARED_BYTES_hy_private(k, T, x, n)
+#define HY_SHARED_BYTES_hy_may_overlap(k, ...)
 
 #define HY_PRIVATE_BYTES_hy_buffer(k, T, x, access)
 #define HY_PRIVATE_BYTES_hy_scalar(k, T, x)
 #define HY_PRIVATE_BYTES_hy_shared(k, T, x, n, rest)
 #define HY_PRIVATE_BYTES_hy_private(k, T, x, n) +sizeof(T[n])
+#define HY_PRIVATE_BYTES_hy_may_overlap(k, ...)
 
 /* An enumerator whose value is the element type, numbered as halyard::kernel::ElementType. */
 #define HY_TYPE(T) _Generic((T)0, float: 0, int: 1, uint: 2, double: 3)
@@ -229,20 +250,26 @@ struct hy_wg {
 #define HY_REFLECT_hy_shared(k, T, x, n, rest) \
   hy$local$##k##$##x = HY_TYPE(T), hy$count$##k##$##x = (n),
 #define HY_REFLECT_hy_private(k, T, x, n) hy$own$##k##$##x = HY_TYPE(T), hy$count$##k##$##x = (n),
+#define HY_REFLECT_hy_may_overlap(k, ...) hy$may_overlap$##k = 1,
 
 /* In the entry, a local for each parameter. The target's header defines those of shared and
  * private storage, HY_GLOBAL, which qualifies buffers, and HY_POINTER, the next binding. */
 #define HY_LOCAL_hy_buffer(k, T, x, access) HY_GLOBAL T* hy_v_##x = HY_POINTER(T, x);
 #define HY_LOCAL_hy_scalar(k, T, x) const T hy_v_##x = hy_c->x;
+#define HY_LOCAL_hy_may_overlap(k, ...)
 
-/* The entry's argument, and the body's parameter by the user's name. */
+/* The entry's argument, and the body's parameter by the user's name. The k of a parameter is
+ * (kernel, __restrict) or (kernel, ). */
 #define HY_ACTUAL_hy_buffer(k, T, x, access) , hy_v_##x
 #define HY_ACTUAL_hy_scalar(k, T, x) , hy_v_##x
 #define HY_ACTUAL_hy_shared(k, T, x, n, rest) , hy_v_##x
 #define HY_ACTUAL_hy_private(k, T, x, n) , hy_v_##x
+#define HY_ACTUAL_hy_may_overlap(k, ...)
 
-#define HY_FORMAL_hy_buffer(k, T, x, access) , HY_GLOBAL T* __restrict x
+#define HY_FORMAL_hy_buffer(k, T, x, access) , HY_GLOBAL T* HY_SECOND_OF k x
 #define HY_FORMAL_hy_scalar(k, T, x) , const T x
+#define HY_FORMAL_hy_may_overlap(k, ...)
+#define HY_ITEMS_OF(k, ...) hy$items$##k
 
 #ifdef HY_DEVICE
 #include "halyard/kernel_device.h"

@@ -51,7 +51,7 @@
 #define HY_LOCAL_hy_private(k, T, x, n) _Alignas(64) T hy_v_##x[n][hy$items$##k];
 
 #define HY_FORMAL_hy_shared(k, T, x, n, rest) , T x[__restrict n] rest
-#define HY_FORMAL_hy_private(k, T, x, n) , T hy_my_##x[__restrict n][hy$items$##k]
+#define HY_FORMAL_hy_private(k, T, x, n) , T hy_my_##x[__restrict n][HY_ITEMS_OF k]
 
 /* A freestanding compiler may still call these for copies and fills. */
 #define HY_MEMORY __attribute__((weak, visibility("hidden"), no_builtin))

@@ -66,6 +66,7 @@ void hy_barrier(void);
 #define HY_OUTSIDE_hy_out_tile(k, T, y, R, A, t0, t1, t2)
 #define HY_OUTSIDE_hy_same_shape(k, x, y)
 #define HY_OUTSIDE_hy_same_size(k, x, d, y, e)
+#define HY_OUTSIDE_hy_may_overlap(k, ...)
 
 #ifdef HY_TEXT
 
@@ -78,7 +79,7 @@ void hy_barrier(void);
 #define HY_ENTRY(name, nx, ny, nz, ...)                                                       \
   HY_EACH(HY_OUTSIDE_, name, __VA_ARGS__)                                                     \
   HY_ENTRY_KIND __attribute__((visibility("default"))) void name(                             \
-      HY_REST(HY_EACH(HY_PARAMETER_, name, __VA_ARGS__)                                       \
+      HY_REST(HY_EACH(HY_PARAMETER_, HY_RESTRICT(__VA_ARGS__), __VA_ARGS__)                   \
                   HY_CONSTANTS(name, HY_EACH(HY_FIELD_, name, __VA_ARGS__)))) {               \
     HY_CONSTANTS_AT(name, HY_EACH(HY_FIELD_, name, __VA_ARGS__))                              \
     HY_EACH(HY_LOCAL_, name, __VA_ARGS__)                                                     \
@@ -101,15 +102,17 @@ void hy_barrier(void);
   static __attribute__((loader_uninitialized)) HY_GROUP_MEMORY T hy_shared$##k##$##x[n] rest;
 #define HY_OUTSIDE_hy_private(k, T, x, n)
 
-#define HY_PARAMETER_hy_buffer(k, T, x, access) , HY_GLOBAL T* __restrict hy_b_##x
+/* Their k is __restrict, or nothing. */
+#define HY_PARAMETER_hy_buffer(k, T, x, access) , HY_GLOBAL T* k hy_b_##x
 #define HY_PARAMETER_hy_scalar(k, T, x)
 #define HY_PARAMETER_hy_shared(k, T, x, n, rest)
 #define HY_PARAMETER_hy_private(k, T, x, n)
-#define HY_PARAMETER_hy_in_tensor(k, T, x, R) , const HY_GLOBAL T* __restrict hy_b_##x
-#define HY_PARAMETER_hy_out_tensor(k, T, y, R, A) , HY_GLOBAL T* __restrict hy_b_##y
-#define HY_PARAMETER_hy_out_tile(k, T, y, R, A, t0, t1, t2) , HY_GLOBAL T* __restrict hy_b_##y
+#define HY_PARAMETER_hy_in_tensor(k, T, x, R) , const HY_GLOBAL T* k hy_b_##x
+#define HY_PARAMETER_hy_out_tensor(k, T, y, R, A) , HY_GLOBAL T* k hy_b_##y
+#define HY_PARAMETER_hy_out_tile(k, T, y, R, A, t0, t1, t2) , HY_GLOBAL T* k hy_b_##y
 #define HY_PARAMETER_hy_same_shape(k, x, y)
 #define HY_PARAMETER_hy_same_size(k, x, d, y, e)
+#define HY_PARAMETER_hy_may_overlap(k, ...)
 
 #endif
 

@@ -246,11 +246,17 @@ HY_FN struct hy_out_view hy_view_out(int rank, uint n0, uint n1, uint n2, uint s
 #define HY_ACTUAL_hy_same_size(k, x, d, y, e)
 
 #define HY_FORMAL_hy_in_tensor(k, T, x, R) \
-  , const HY_GLOBAL T* __restrict hy_in##R##_##x, const struct hy_in_view hy_t_##x
+  , const HY_GLOBAL T* HY_SECOND_OF k hy_in##R##_##x, const struct hy_in_view hy_t_##x
 #define HY_FORMAL_hy_out_tensor(k, T, y, R, A) \
-  , HY_GLOBAL T* __restrict hy_out##R##_##y, const struct hy_out_view hy_t_##y
+  , HY_GLOBAL T* HY_SECOND_OF k hy_out##R##_##y, const struct hy_out_view hy_t_##y
 #define HY_FORMAL_hy_out_tile(k, T, y, R, A, t0, t1, t2) HY_FORMAL_hy_out_tensor(k, T, y, R, A)
 #define HY_FORMAL_hy_same_shape(k, x, y)
 #define HY_FORMAL_hy_same_size(k, x, d, y, e)
+
+#define HY_OVERLAP_hy_in_tensor(...)
+#define HY_OVERLAP_hy_out_tensor(...)
+#define HY_OVERLAP_hy_out_tile(...)
+#define HY_OVERLAP_hy_same_shape(...)
+#define HY_OVERLAP_hy_same_size(...)
 
 #endif /* HALYARD_KERNEL_TENSOR_H_ */

@@ -127,10 +127,12 @@ std::vector<std::string_view> parts_of(std::string_view text) {
 }
 
 // The meaning of an enumerator that is defined twice: hy$<key>$<kernel>$<parameter>, or one of a
-// statement on sizes (kernel_tensor.h).
+// statement (kernel.h, kernel_tensor.h).
 std::string meaning_of_second(std::string_view enumerator) {
   const std::vector<std::string_view> parts = parts_of(enumerator);
-  if (parts.size() < 4 || parts[0] != "hy") return {};
+  if (parts.size() < 3 || parts[0] != "hy") return {};
+  if (parts[1] == "may_overlap") return "a second HY_MAY_OVERLAP";
+  if (parts.size() < 4) return {};
   if (parts[1] == "same_shape" && parts.size() == 5) {
     return fmt::format("a second HY_SAME_SHAPE({}, {})", parts[3], parts[4]);
   }
@@ -275,7 +277,7 @@ std::string meaning_of_error(const Message& message, std::string_view rest,
   }
   // The scans of the macros end before the entries are counted.
   if (message.words.starts_with("type name requires") && rest.find("HY_EACH_AGAIN") != rest.npos) {
-    return "more than 40 parameters and statements on sizes";
+    return "more than 40 parameters and statements";
   }
   return meaning_of_message(message.words, source);
 }

@@ -19,22 +19,15 @@ using Elements = std::set<std::pair<std::string, std::string>>;
 
 void add(Elements& to, const Elements& from) { to.insert(from.begin(), from.end()); }
 
+// The id that all bindings share if they may overlap.
+constexpr std::string_view kAnyBinding = "any binding";
+
 bool is_parameter(const Json& declaration) { return is_kind(declaration, "ParmVarDecl"); }
 
 // True if it is parameter[index], and not an array of an array.
 bool is_plain_element(const Json& expression) {
   return is_kind(expression, "ArraySubscriptExpr") &&
          is_kind(without_casts(expression.at("inner").at(0)), "DeclRefExpr");
-}
-
-std::pair<std::string, std::string> element_of(const Json& expression, const Json& declaration) {
-  const Json& element = without_casts(expression);
-  std::string index;
-  if (is_plain_element(element)) {
-    const Json& number = without_casts(element.at("inner").at(1));
-    if (is_kind(number, "IntegerLiteral")) index = text_of(number, "value");
-  }
-  return {text_of(declaration, "id"), index};
 }
 
 // True if the condition of a loop always holds.
@@ -51,7 +44,8 @@ bool is_never(const Json& condition) {
 
 class Flow {
  public:
-  explicit Flow(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+  Flow(const Kernel& kernel, Diagnostics& diagnostics)
+      : kernel_(kernel), diagnostics_(diagnostics) {}
 
   // Follows a statement or expression. `read` is what may have been read since the latest block;
   // empty if the code is unreachable.
@@ -95,6 +89,23 @@ class Flow {
   }
 
  private:
+  std::pair<std::string, std::string> element_of(const Json& expression,
+                                                 const Json& declaration) const {
+    // The sizes of a tensor are a parameter of its name that is no pointer.
+    if (kernel_.may_overlap && is_parameter(declaration) && has_pointer_type(declaration) &&
+        std::ranges::find(kernel_.bindings, user_name(declaration), &Binding::name) !=
+            kernel_.bindings.end()) {
+      return {std::string(kAnyBinding), ""};
+    }
+    const Json& element = without_casts(expression);
+    std::string index;
+    if (is_plain_element(element)) {
+      const Json& number = without_casts(element.at("inner").at(1));
+      if (is_kind(number, "IntegerLiteral")) index = text_of(number, "value");
+    }
+    return {text_of(declaration, "id"), index};
+  }
+
   struct Switch {
     const Elements& start;
     bool& has_default;
@@ -180,10 +191,11 @@ class Flow {
       });
       if (!race) return;
       diagnostics_.complain(
-          node, fmt::format("a block writes '{}', which is read between it and the "
+          node, fmt::format("a block writes '{}', which {} read between it and the "
                             "previous block; on a GPU an item may still be reading: put "
                             "HY_ITEMS {{}} after the read",
-                            user_name(*declaration)));
+                            user_name(*declaration),
+                            id == kAnyBinding ? "may overlap (HY_MAY_OVERLAP) what is" : "is"));
     };
     if (const Json* element = atomic_operand(node)) check(*element);
     for_each_written(node, check);
@@ -193,6 +205,7 @@ class Flow {
   }
 
   const Json nothing_;
+  const Kernel& kernel_;
   Diagnostics& diagnostics_;
   std::map<const Json*, Elements> starts_;  // by a loop's body
   // Of the current loop or switch; null outside.
@@ -203,9 +216,9 @@ class Flow {
 
 }  // namespace
 
-void check_group_flow(const Json& body, Diagnostics& diagnostics) {
+void check_group_flow(const Json& body, const Kernel& kernel, Diagnostics& diagnostics) {
   Elements read;
-  Flow(diagnostics).follow(body, read);
+  Flow(kernel, diagnostics).follow(body, read);
 }
 
 }  // namespace halyard::inline v0::compiler

@@ -5,10 +5,11 @@
 #pragma once
 
 #include "compiler/diagnostics.h"
+#include "compiler/hyx_writer.h"
 
 namespace halyard::inline v0::compiler {
 
-// `body` is the function of a kernel's body, in the form for CPUs.
-void check_group_flow(const Json& body, Diagnostics& diagnostics);
+// `body` is the function of the kernel's body, in the form for CPUs.
+void check_group_flow(const Json& body, const Kernel& kernel, Diagnostics& diagnostics);
 
 }  // namespace halyard::inline v0::compiler

@@ -46,7 +46,8 @@ flatbuffers::Offset<schema::Kernel> write_kernel(flatbuffers::FlatBufferBuilder&
   return schema::CreateKernel(builder, name, &size, bindings, constants, kernel.constants_bytes,
                               kernel.static_shared_bytes, kernel.dynamic_shared_bytes,
                               has_source ? &location : nullptr,
-                              equal_sizes.empty() ? 0 : builder.CreateVectorOfStructs(equal_sizes));
+                              equal_sizes.empty() ? 0 : builder.CreateVectorOfStructs(equal_sizes),
+                              kernel.may_overlap);
 }
 
 flatbuffers::Offset<schema::Image> write_image(flatbuffers::FlatBufferBuilder& builder,

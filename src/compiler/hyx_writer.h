@@ -44,6 +44,7 @@ struct Kernel {
   std::uint32_t dynamic_shared_bytes = 0;
   std::uint32_t line = 0;  // in sources[0]
   std::vector<kernel::EqualSizes> equal_sizes = {};
+  bool may_overlap = false;
 
   friend bool operator==(const Kernel&, const Kernel&) = default;
 };

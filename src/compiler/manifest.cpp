@@ -56,6 +56,12 @@ class Fields {
     const nlohmann::json* value = find(key);
     return value == nullptr ? otherwise : number(*value, key);
   }
+  // False without the field.
+  bool flag(const char* key) {
+    const nlohmann::json* value = find(key);
+    if (value != nullptr && !value->is_boolean()) fail("has a '{}' that is not true or false", key);
+    return value != nullptr && ok() && value->get<bool>();
+  }
   std::vector<std::uint32_t> numbers(const char* key) {
     std::vector<std::uint32_t> result;
     for (const nlohmann::json& value : list(key)) result.push_back(number(value, key));
@@ -115,7 +121,7 @@ Kernel read_kernel(const nlohmann::json& object, std::string_view manifest, Stat
   const std::string owner = fmt::format("{}: kernel {}:", manifest, kernel.name);
   Fields named(object, owner, status);
   named.allow({"name", "workgroup_size", "bindings", "constants", "equal_sizes", "constants_bytes",
-               "static_shared_bytes", "dynamic_shared_bytes", "source", "line"});
+               "static_shared_bytes", "dynamic_shared_bytes", "may_overlap", "source", "line"});
   const std::vector<std::uint32_t> size = named.numbers("workgroup_size");
   if (size.empty() || size.size() > 3) named.fail("workgroup_size has {} numbers", size.size());
   kernel.workgroup_size = {1, 1, 1};
@@ -159,6 +165,7 @@ Kernel read_kernel(const nlohmann::json& object, std::string_view manifest, Stat
   kernel.constants_bytes = named.number("constants_bytes", end);
   kernel.static_shared_bytes = named.number("static_shared_bytes", 0);
   kernel.dynamic_shared_bytes = named.number("dynamic_shared_bytes", 0);
+  kernel.may_overlap = named.flag("may_overlap");
   return kernel;
 }
 

@@ -44,6 +44,8 @@ class Reflector {
         kernel.constants_bytes = value;
       } else if (key == "shared") {
         kernel.static_shared_bytes = value;
+      } else if (key == "may_overlap") {
+        kernel.may_overlap = true;
       } else if (key == "in") {
         kernel.bindings.push_back({parameter, kernel::Access::kRead, type});
       } else if (key == "out") {
@@ -67,10 +69,11 @@ class Reflector {
       }
       if (!parameter.empty()) parameters.insert(parameter);
     }
-    if (const std::size_t count = parameters.size() + statements.size(); count > kMaxParameters) {
-      diagnostics_.complain(
-          node, fmt::format("kernel {}: {} parameters and statements on sizes; {} are the most",
-                            name, count, kMaxParameters));
+    const std::size_t count = parameters.size() + statements.size() + (kernel.may_overlap ? 1 : 0);
+    if (count > kMaxParameters) {
+      diagnostics_.complain(node, fmt::format("kernel {}: {} parameters and statements; {} are the "
+                                              "most",
+                                              name, count, kMaxParameters));
     }
     // Tensors may follow the statements about them.
     for (const Statement& statement : statements) equate(node, statement, kernel);

@@ -169,18 +169,24 @@ void write_body(Emitter& emitter, const Json& body, Outside outside, ShaderText&
   emitter.body(body, std::move(outside.parameters), text);
 }
 
+// No two parameters refer to the same memory, unless the kernel says so.
+std::string_view glsl_restrict(const Kernel& kernel) {
+  return kernel.may_overlap ? "" : "restrict ";
+}
+
 // The types of the bindings' addresses, the argument block, and the push constants with its
 // address.
 void glsl_arguments(const Kernel& kernel, ShaderText& head) {
   for (std::size_t i = 0; i < kernel.bindings.size(); ++i) {
     const Binding& binding = kernel.bindings[i];
-    // No two parameters refer to the same memory, so every buffer is `restrict`. It is aligned as
-    // one element.
-    head.line(fmt::format(
-        "layout(buffer_reference, buffer_reference_align = {}, std430) restrict {}buffer "
-        "hy_binding{} {{ {} hy_e[]; }};",
-        kernel::size_of(binding.type), binding.access == kernel::Access::kRead ? "readonly " : "",
-        i, type_in(glsl(), binding.type)));
+    // SPIR-V's NonWritable says that nothing writes this memory, which another parameter may.
+    const bool is_readonly = binding.access == kernel::Access::kRead && !kernel.may_overlap;
+    // It is aligned as one element.
+    head.line(
+        fmt::format("layout(buffer_reference, buffer_reference_align = {}, std430) {}{}buffer "
+                    "hy_binding{} {{ {} hy_e[]; }};",
+                    kernel::size_of(binding.type), glsl_restrict(kernel),
+                    is_readonly ? "readonly " : "", i, type_in(glsl(), binding.type)));
   }
   head.open(
       "layout(buffer_reference, buffer_reference_align = 8, std430) readonly buffer hy_arguments");
@@ -205,7 +211,7 @@ void glsl_arguments(const Kernel& kernel, ShaderText& head) {
 // knows.
 void glsl_load_arguments(const Kernel& kernel, ShaderText& text) {
   for (std::size_t i = 0; i < kernel.bindings.size(); ++i) {
-    text.line(fmt::format("restrict hy_binding{0} {1} = hy_a.hy_b{0};", i,
+    text.line(fmt::format("{0}hy_binding{1} {2} = hy_a.hy_b{1};", glsl_restrict(kernel), i,
                           shader_name(NameKind::kParameter, kernel.bindings[i].name)));
   }
   for (std::size_t i = 0; i < kernel.constants.size(); ++i) {

@@ -44,11 +44,11 @@ class Analyzer {
         privates_ = std::move(reflected.privates);
         counts_ = std::move(reflected.counts);
       } else if (kind == "FunctionDecl" && !is_entry(name)) {
-        in_body_ = name.starts_with(kBodyPrefix);
+        in_body_ = name.starts_with(kBodyPrefix) && !analysis_.kernels.empty();
         outside_.clear();
         indices_.clear();
         walk(node, {});
-        if (in_body_) check_group_flow(node, diagnostics_);
+        if (in_body_) check_group_flow(node, analysis_.kernels.back(), diagnostics_);
         in_body_ = false;
       } else if (kind == "FileScopeAsmDecl") {
         complain(node, kAssembly);

@@ -97,6 +97,8 @@ std::size_t Function::constants_size() const noexcept {
   return executable_ ? info_of(*this).constants_bytes : 0;
 }
 
+bool Function::may_overlap() const noexcept { return executable_ && info_of(*this).may_overlap; }
+
 Result<FunctionResources> Function::resources() const {
   if (!executable_) return empty_handle("function", "resources");
   const DeviceObject& device = executable()->device();

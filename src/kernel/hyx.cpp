@@ -216,6 +216,7 @@ class Hyx::Reader {
     }
     info.static_shared_bytes = from.static_shared_bytes();
     info.dynamic_shared_bytes = from.dynamic_shared_bytes();
+    info.may_overlap = from.may_overlap();
     if (info.static_shared_bytes > kMaxSharedBytes || info.dynamic_shared_bytes > kMaxSharedBytes) {
       return damaged("{}shared memory is {} static and {} dynamic bytes; at most {} are allowed",
                      owner, info.static_shared_bytes, info.dynamic_shared_bytes, kMaxSharedBytes);

@@ -64,6 +64,9 @@ struct KernelInfo {
   std::uint32_t dynamic_shared_bytes;  // what a launch must add
   std::string_view source;             // file name of the source, or empty
   std::uint32_t line;                  // line in `source`, from 1; 0 if unknown
+  // Bindings of one launch may overlap, also where one is written (HY_MAY_OVERLAP). False in files
+  // of older versions.
+  bool may_overlap;
 };
 
 struct ImageInfo {

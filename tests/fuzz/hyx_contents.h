@@ -20,7 +20,8 @@ inline compiler::Contents contents_of(const kernel::Hyx& hyx) {
                                .static_shared_bytes = info.static_shared_bytes,
                                .dynamic_shared_bytes = info.dynamic_shared_bytes,
                                .line = info.line,
-                               .equal_sizes = {info.equal_sizes.begin(), info.equal_sizes.end()}};
+                               .equal_sizes = {info.equal_sizes.begin(), info.equal_sizes.end()},
+                               .may_overlap = info.may_overlap};
     for (const kernel::BindingInfo& binding : info.bindings) {
       const std::size_t extents = binding.tile[0] != 0 ? binding.rank : 0;
       kernel.bindings.push_back({.name = std::string(binding.name),

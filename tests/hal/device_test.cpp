@@ -119,6 +119,9 @@ TEST_F(DeviceTest, FunctionsShowTheirReflection) {
   EXPECT_EQ(wide.binding(0).element, kernel::ElementType::kFloat64);
   EXPECT_EQ(wide.constant(0).name, "k");
   EXPECT_EQ(wide.constant(0).type, kernel::ElementType::kInt64);
+  EXPECT_TRUE(wide.may_overlap());
+  EXPECT_FALSE(executable.function(0).value().may_overlap());
+  EXPECT_FALSE(Function().may_overlap());
   EXPECT_ERROR(executable.function("tall").status(), StatusCode::kNotFound, "tall");
   EXPECT_ERROR(executable.function(2).status(), StatusCode::kOutOfRange,
                "executable sample.hyx: function 2 of 2");

@@ -496,7 +496,8 @@ inline std::vector<std::byte> sample_hyx() {
        .workgroup_size = {8, 4, 1},
        .bindings = {{"z", Access::kWrite, ElementType::kFloat64}},
        .constants = {{"k", ElementType::kInt64, 0}},
-       .constants_bytes = 8},
+       .constants_bytes = 8,
+       .may_overlap = true},
   };
   contents.images = {{"x86-64-v1", "hy-cpu-1", "code"}};
   return compiler::write_hyx(contents);

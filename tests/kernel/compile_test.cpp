@@ -296,9 +296,9 @@ TEST(Compile, TakesFortyParametersAndReportsMore) {
   };
   EXPECT_EQ(message(compile_text(with(40))), "ok");
   EXPECT_THAT(message(compile_text(with(41))),
-              HasSubstr("41 parameters and statements on sizes; 40 are the most"));
+              HasSubstr("41 parameters and statements; 40 are the most"));
   EXPECT_THAT(message(compile_text(with(60))),
-              HasSubstr("more than 40 parameters and statements on sizes"));
+              HasSubstr("more than 40 parameters and statements"));
 }
 
 // And adds no line of its own about the errors that follow from it.

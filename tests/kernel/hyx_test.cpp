@@ -41,7 +41,8 @@ Contents sample() {
                               .constants = {},
                               .static_shared_bytes = 2048,
                               .dynamic_shared_bytes = 64,
-                              .line = 9});
+                              .line = 9,
+                              .may_overlap = true});
   contents.kernels.push_back({.name = "tensors",
                               .workgroup_size = {1, 1, 1},
                               .bindings = {{"x", Access::kRead, ElementType::kFloat32, 1},
@@ -167,6 +168,8 @@ TEST(Hyx, GivesBackWhatWasWritten) {
   };
   EXPECT_THAT(tensors.equal_sizes, ElementsAre(sizes(0, 0, 2, 0), sizes(1, 1, 0, 0)));
   EXPECT_THAT(saxpy.equal_sizes, IsEmpty());
+  EXPECT_FALSE(saxpy.may_overlap);
+  EXPECT_TRUE(tiles.may_overlap);
   EXPECT_THAT(saxpy.scalars, ElementsAre(0, 1));
   EXPECT_EQ(saxpy.bindings[0].rank, 0u);
   ASSERT_EQ(hyx.images().size(), 2u);

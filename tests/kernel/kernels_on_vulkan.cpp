@@ -19,6 +19,14 @@ class VulkanKernels final : public HostKernels {
     std::vector<VulkanBinding> bindings;
     copies.reserve(buffers.size());
     for (const HostMemory& buffer : buffers) {
+      // Memory that is given twice is one buffer, too.
+      const auto same = std::ranges::find(buffers, buffer.data(), &HostMemory::data);
+      if (const auto index = static_cast<std::size_t>(same - buffers.begin());
+          index < copies.size()) {
+        bindings.emplace_back(&copies[index]);
+        copies.emplace_back();
+        continue;
+      }
       copies.push_back(vulkan_device().allocate(buffer.bytes.size()).value());
       std::ranges::copy(buffer.bytes, copies.back().bytes.begin());
       bindings.emplace_back(&copies.back());
@@ -28,7 +36,7 @@ class VulkanKernels final : public HostKernels {
                               {static_cast<const std::byte*>(constants), info.constants_bytes}));
     for (std::size_t i = 0; i < buffers.size(); ++i) {
       if (info.bindings[i].access == kernel::Access::kRead) continue;
-      std::ranges::copy(copies[i].bytes, buffers[i].data());
+      std::ranges::copy(bindings[i].buffer->bytes, buffers[i].data());
     }
   }
 };

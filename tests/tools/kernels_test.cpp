@@ -210,7 +210,7 @@ TEST_F(Command, InspectsAndRunsAKernelOfTensors) {
   std::ofstream(path("k.hyk")) << R"(
 HY_KERNEL(transpose, 1, 1, 1, HY_IN_TENSOR2(float, x), HY_SCALAR(float, a),
           HY_OUT_TILE2(float, y, 2, 3), HY_OUT_TENSOR2(float, z), HY_SAME_SIZE(x, 0, y, 1),
-          HY_SAME_SIZE(x, 1, y, 0)) {
+          HY_SAME_SIZE(x, 1, y, 0), HY_MAY_OVERLAP) {
   HY_TILE_ITEMS2(y, i, j) {
     HY_Y2(y, i, j) = HY_AT2(x, HY_ORIGIN(y, 1) + j, HY_ORIGIN(y, 0) + i);
   }
@@ -227,11 +227,13 @@ HY_KERNEL(transpose, 1, 1, 1, HY_IN_TENSOR2(float, x), HY_SCALAR(float, a),
   EXPECT_EQ(bindings[2]["rank"], 2);
   EXPECT_EQ(shown["equal_sizes"],
             json::parse(R"([["x.size0", "y.size1"], ["x.size1", "y.size0"]])"));
+  EXPECT_EQ(shown["may_overlap"], true);
   EXPECT_THAT(halyard({"inspect", file}).out,
               AllOf(HasSubstr("x float32 read, tensor of rank 2\n"),
                     HasSubstr("y float32 write, tensor of rank 2, tile 2 x 3\n"),
                     HasSubstr("y.stride0 uint32\n"), HasSubstr("z.tile0 uint32\n"),
-                    HasSubstr("equal        x.size1 = y.size0\n")));
+                    HasSubstr("equal        x.size1 = y.size0\n"),
+                    HasSubstr("  bindings may overlap\n")));
 
   // x is 5 x 7, y its transpose: the arrays determine sizes, strides and grid.
   NpyArray x{ElementType::kFloat32, {5, 7}, std::vector<std::byte>(4 * 35)};

@@ -63,6 +63,9 @@ class HALYARD_EXPORT Function {
   // Precondition: index < count. Names are valid as long as name().
   BindingInfo binding(std::size_t index) const noexcept;
   ConstantInfo constant(std::size_t index) const noexcept;
+  // Whether the kernel states that bindings of one launch may overlap (HY_MAY_OVERLAP). False for
+  // an empty handle.
+  bool may_overlap() const noexcept;
 
   // kUnimplemented: the device does not say. kInvalidArgument: an empty handle. kDeviceLost.
   Result<FunctionResources> resources() const;
