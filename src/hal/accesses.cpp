@@ -41,12 +41,14 @@ std::string describe(const Command& command, std::uint32_t binding) {
 
 Status check_bindings_apart(const kernel::KernelInfo& kernel, const Access* bindings,
                             std::size_t count) {
+  if (kernel.may_overlap) return {};
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t k = 0; k < i; ++k) {
       if (!conflict(bindings[i], bindings[k])) continue;
       return error(StatusCode::kInvalidArgument,
                    "{}: bindings {} ({}) and {} ({}) overlap in bytes {} to {} of an allocation, and "
-                   "one of them is written; give them separate memory",
+                   "one of them is written; give them separate memory, or declare the kernel with "
+                   "HY_MAY_OVERLAP",
                    kernel.name, k, kernel.bindings[k].name, i, kernel.bindings[i].name,
                    std::max(bindings[i].begin, bindings[k].begin),
                    std::min(bindings[i].end, bindings[k].end));

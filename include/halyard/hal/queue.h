@@ -25,9 +25,14 @@
 //                       queue's backlog of ready work is still full when `room` has passed
 //   kDeviceLost         the device is lost
 //
+// Checked only on a device that was opened with `?check=1`, the default of debug builds of the
+// library (docs/checking.md):
+//   - that work which accesses the same memory is ordered: kFailedPrecondition
+//   - that the bindings of one dispatch do not overlap where one is written (rule 7 in
+//     halyard/kernel.h): kInvalidArgument
+// If a wait was submitted before its signal, the submission itself fails, when it is issued.
+//
 // Not checked:
-//   - that the bindings of one dispatch do not overlap where one is written, which is an error of
-//     the program (rule 7 in halyard/kernel.h)
 //   - that a flat buffer has the elements that a kernel indexes (docs/kernels.md, "Checked builds";
 //     halyard/hal/launch.h checks tensors)
 //

@@ -63,7 +63,7 @@ Result<Layout> read_options(const hal::Uri& uri) {
       layout.strict = number == 1u;
     } else {
       return error(StatusCode::kInvalidArgument,
-                   "cpu: unknown option '{}'; there are affinity, devices, hang_timeout, strict "
+                   "cpu: unknown option '{}'; there are affinity, check, devices, hang_timeout, strict "
                    "and workers",
                    name);
     }

@@ -94,7 +94,7 @@ Result<Choice> read_options(const hal::Uri& uri) {
                                stream::parse_command_buffer_mode(value, CudaApi::kDriver));
     } else {
       return error(StatusCode::kInvalidArgument,
-                   "cuda: unknown option '{}'; there are async_allocations, cache, "
+                   "cuda: unknown option '{}'; there are async_allocations, cache, check, "
                    "command_buffer_mode, completion_mode, devices, hang_timeout, host_visible, "
                    "library_path, peers, poll_time and release_threshold",
                    name);

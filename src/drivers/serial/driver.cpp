@@ -41,7 +41,7 @@ Result<Options> read_options(const hal::Uri& uri) {
         std::ranges::find_if(known, [&](const auto& it) { return it.name == name; });
     if (option == std::end(known)) {
       return error(StatusCode::kInvalidArgument,
-                   "serial: unknown option '{}'; there are devices, hang_timeout and peers", name);
+                   "serial: unknown option '{}'; there are check, devices, hang_timeout and peers", name);
     }
     const auto number = base::parse_number(value, option->least, option->most);
     if (!number) {

@@ -40,7 +40,7 @@ Result<Layout> read_options(const hal::Uri& uri) {
       layout.api.unstoppable = number.value_or(0) == 1;
     } else {
       return error(StatusCode::kInvalidArgument,
-                   "stream: unknown option '{}'; there are command_buffer_mode, devices, "
+                   "stream: unknown option '{}'; there are check, command_buffer_mode, devices, "
                    "hang_timeout and unstoppable",
                    name);
     }

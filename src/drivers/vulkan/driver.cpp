@@ -47,7 +47,7 @@ Result<Options> read_options(const hal::Uri& uri) {
     if (option == std::end(kOptions)) {
       return error(
           StatusCode::kInvalidArgument,
-          "vulkan: unknown option '{}'; there are cache, devices, hang_timeout and poll_time",
+          "vulkan: unknown option '{}'; there are cache, check, devices, hang_timeout and poll_time",
           name);
     }
     options.*option->value = base::parse_number(value, option->least, option->most);
