@@ -181,6 +181,60 @@ TEST_F(SteppedLifetime, WorkThatBecomesReadyDuringTheIdleCheckStillRuns) {
   EXPECT_TRUE(ran);
 }
 
+// The runtime's thread, which frees what was recorded, has not run yet.
+TEST_F(SteppedLifetime, Recorder_WithoutACommandBuffer_KeepsNoDeviceOpen) {
+  control->frees_may_block = true;
+  const std::function<void(Recorder&)> ends[] = {
+      [](Recorder&) {},
+      [](Recorder& recorder) { EXPECT_FALSE(recorder.fill(slot(0, 1), 0).finish().ok()); },
+      [](Recorder& recorder) { EXPECT_FALSE(recorder.begin_debug_group("a").finish().ok()); },
+      [this](Recorder& recorder) {
+        control->fail_prepare = Status(StatusCode::kUnavailable, "not today");
+        EXPECT_FALSE(recorder.finish().ok());
+        control->fail_prepare = {};
+      },
+      [](Recorder& recorder) { EXPECT_TRUE(recorder.finish().ok()); },
+      [](Recorder& recorder) { recorder = Recorder(Device()); },
+  };
+  for (const auto& end : ends) {
+    Device own = registry.open("fake://").value();
+    {
+      Recorder recorder(own);
+      recorder.fill(own.allocate({.size = 64}).value(), 1);
+      end(recorder);
+    }
+    own = {};
+    EXPECT_ERROR(registry.shutdown(kNow), StatusCode::kDeadlineExceeded,
+                 "2 devices are not closed: 1 held by a handle (of a device, a buffer, a semaphore "
+                 "...), 1 by work in flight");
+    run_all();
+    EXPECT_EQ(control->open_devices, 1);
+    EXPECT_EQ(control->live_recordings, 0);
+    EXPECT_EQ(control->live_memories, 0);
+  }
+}
+
+// The same with drivers that free at once, or on the runtime's thread.
+TEST(RealLifetime, Recorder_Dropped_LeavesTheDeviceToClose) {
+  for (const char* uri : {"cpu://?workers=1", "serial://", "stream://"}) {
+    DriverRegistry registry;
+    check(register_all_drivers(registry));
+    Result<Device> opened = registry.open(uri);
+    if (opened.status().code() == StatusCode::kNotFound) continue;  // not in this build
+    Device device = std::move(opened).value();
+    Recorder dropped(device);
+    dropped.fill(device.allocate({.size = 64}).value(), 1);
+    Recorder refused(device);
+    EXPECT_FALSE(refused.fill(slot(0, 1), 0).finish().ok()) << uri;
+    dropped = Recorder(Device());
+    device = {};
+    // Either it is closed already, or it is closing.
+    const Status status = registry.shutdown(kNow);
+    EXPECT_EQ(status.message().find("1 held by a handle"), std::string_view::npos)
+        << uri << ": " << status.to_string();
+  }
+}
+
 TEST_F(Lifetime, AHostCallThatBlocksDelaysTheShutdown) {
   std::binary_semaphore inside{0}, go{0};
   ASSERT_TRUE(queue

@@ -43,7 +43,7 @@ Ref<CommandBufferObject> CommandBufferObject::create(DeviceObject& device,
 }
 
 CommandBufferObject::CommandBufferObject(DeviceObject& device, RecordingUse use) noexcept
-    : device_(device), keeps_open_(&device) {
+    : device_(device) {
   recording_.use = use;
   reclaim_by(device.reclaimer());
 }
@@ -344,6 +344,7 @@ Result<CommandBuffer> CommandBufferObject::finish() {
   }
   HALYARD_ASSIGN_OR_RETURN(native_, device_.driver()->prepare(recording_));
   instances_.reset(native_->instances());
+  keeps_open_ = HandleRef<DeviceObject>(&device_);
   return CommandBuffer(this);
 }
 

@@ -2,8 +2,9 @@
 //
 // CommandBufferObject: a recording, what it keeps alive, and what it asks of a binding table.
 //
-// Handles keep its device open; submissions in flight keep the object only, so that a device can
-// close while they end. Built by a Recorder, immutable from finish() on.
+// Handles keep its device open, and until finish() the recorder does; submissions in flight keep
+// the object only, so that a device can close while they end. Built by a Recorder, immutable from
+// finish() on.
 #pragma once
 
 #include <cstdint>
@@ -91,7 +92,7 @@ class CommandBufferObject final : public Reclaimed {
   // Of the commands that follow, in a trace.
   void set_group(trace::Name group) noexcept { group_ = group; }
 
-  // Hands the recording to the driver.
+  // Hands the recording to the driver. Precondition: the caller keeps the device open.
   Result<CommandBuffer> finish();
 
  private:
@@ -105,6 +106,8 @@ class CommandBufferObject final : public Reclaimed {
   void place_constants() noexcept;
 
   DeviceObject& device_;
+  // While user handles exist. Without one, on_last_handle() never runs, and the runtime's thread
+  // may free the object much later: it must not keep the device open then.
   HandleRef<DeviceObject> keeps_open_;
   Arena arena_;                   // bindings, constants and update data
   Array<HostBlock> host_blocks_;  // or that, where the device needs them

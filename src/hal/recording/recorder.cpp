@@ -78,7 +78,7 @@ class RecorderState {
     return groups_.empty() ? std::string_view() : groups_[groups_.size() - 1];
   }
 
-  Device device_;
+  Device device_;  // keeps it open until the recording has a handle
   Ref<CommandBufferObject> commands_;
   BoundState bound_;
   Arena names_;                     // of groups, which the finished recording has no use for
