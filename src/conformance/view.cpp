@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Buffer views, and their exchange by DLPack.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "conformance/context.h"
 #include "conformance/suites.h"
@@ -146,6 +150,39 @@ void exported_tensor_describes_the_view(Context& t) {
   managed->deleter(managed);
 }
 
+// Since version 1.2 consumers may refuse a tensor without strides.
+void exported_tensor_has_its_strides(Context& t) {
+  const auto verify_strides = [&](const dlpack::Tensor& tensor, const std::vector<int>& expected) {
+    VERIFY_EQ(static_cast<std::size_t>(tensor.rank), expected.size());
+    VERIFY(tensor.strides != nullptr);
+    if (tensor.strides == nullptr) return;
+    VERIFY(std::ranges::equal(expected, std::span(tensor.strides, expected.size())));
+  };
+  const auto verify = [&](const BufferView& view, const std::vector<int>& expected) {
+    dlpack::ManagedTensor* const plain = to_dlpack(view).value();
+    verify_strides(plain->tensor, expected);
+    plain->deleter(plain);
+    dlpack::ManagedTensorVersioned* const versioned = to_dlpack_versioned(view).value();
+    verify_strides(versioned->tensor, expected);
+    versioned->deleter(versioned);
+  };
+  verify(floats(t, {4}), {1});
+  verify(floats(t, {4, 6}).rows(1, 3).value(), {6, 1});
+  verify(floats(t, {2, 3, 4}), {12, 4, 1});
+  verify(floats(t, {}), {});
+}
+
+void tensor_without_elements_goes_out_and_in_again(Context& t) {
+  for (const std::vector<std::uint64_t>& shape :
+       {std::vector<std::uint64_t>{0}, {0, 4}, {4, 0}, {4, 0, 3}}) {
+    dlpack::ManagedTensor* const managed = to_dlpack(floats(t, shape)).value();
+    VERIFY(managed->tensor.data == nullptr);
+    VERIFY(managed->tensor.strides != nullptr);
+    const BufferView again = from_dlpack(t.device(1), managed).value();
+    VERIFY(std::ranges::equal(again.shape(), shape));
+  }
+}
+
 void exported_tensor_keeps_the_memory(Context& t) {
   const std::uint64_t before = t.device().memory_statistics().bytes;
   dlpack::ManagedTensorVersioned* const managed = to_dlpack_versioned(floats(t, {4})).value();
@@ -216,6 +253,24 @@ void tensor_without_elements_is_taken(Context& t) {
   VERIFY_EQ(foreign.deleted.load(), 1);
 }
 
+// NumPy 2.4 exports empty arrays with strides of 0.
+void strides_of_a_tensor_without_elements_do_not_matter(Context& t) {
+  for (const auto& [shape, strides] :
+       {std::pair<std::array<std::int64_t, 2>, std::array<std::int64_t, 2>>{{0, 4}, {0, 0}},
+        {{4, 0}, {0, 0}},
+        {{0, 4}, {-7, 9}},
+        {{0, std::int64_t{1} << 62}, {0, 0}}}) {
+    ForeignTensor foreign;
+    foreign.shape = shape;
+    foreign.strides = strides;
+    foreign.managed.tensor.strides = foreign.strides.data();
+    const Result<BufferView> view = from_dlpack(t.device(), &foreign.managed);
+    VERIFY_OK(view);
+    VERIFY_EQ(foreign.deleted.load(), 1);
+    if (view.ok()) VERIFY_EQ(view->shape()[1], static_cast<std::uint64_t>(shape[1]));
+  }
+}
+
 void tensor_that_is_refused_stays_its_owners(Context& t) {
   const auto refused = [&](auto&& spoil, StatusCode code) {
     ForeignTensor foreign;
@@ -231,6 +286,7 @@ void tensor_that_is_refused_stays_its_owners(Context& t) {
   refused([](Tensor& x) { x.byte_offset = 4; }, StatusCode::kInvalidArgument);
   refused([](Tensor& x) { x.data = nullptr; }, StatusCode::kInvalidArgument);
   refused([](Tensor& x) { x.shape[1] = -1; }, StatusCode::kInvalidArgument);
+  refused([](Tensor& x) { x.shape[0] = 0, x.shape[1] = -1; }, StatusCode::kInvalidArgument);
   refused([](Tensor& x) { x.shape[1] = std::int64_t{1} << 61; }, StatusCode::kInvalidArgument);
   refused([](Tensor& x) { x.rank = 9; }, StatusCode::kInvalidArgument);
   refused([](Tensor& x) { x.rank = -1; }, StatusCode::kInvalidArgument);
@@ -264,12 +320,15 @@ constexpr Case kCases[] = {
     CASE(reshape_keeps_the_elements),
     CASE(rows_are_a_part_of_the_outermost_dimension),
     CASE(exported_tensor_describes_the_view),
+    CASE(exported_tensor_has_its_strides),
     CASE(exported_tensor_keeps_the_memory),
     CASE_ON_EVERY_QUEUE(imported_tensor_is_a_view_of_their_bytes),
     CASE(tensor_goes_out_and_in_again),
     CASE(tensor_that_comes_back_is_its_buffer_again),
     CASE(every_element_type_is_exchanged),
     CASE(tensor_without_elements_is_taken),
+    CASE(strides_of_a_tensor_without_elements_do_not_matter),
+    CASE(tensor_without_elements_goes_out_and_in_again),
     CASE(tensor_that_is_refused_stays_its_owners),
     CASE(read_only_and_future_tensors_are_refused),
 };

@@ -63,6 +63,8 @@ TEST_F(AsyncDlpack, ATensorGoesOutWithItsFinishedContents) {
   const dlpack::Tensor& tensor = out->tensor;
   EXPECT_EQ(tensor.rank, 1);
   EXPECT_EQ(tensor.shape[0], 6);
+  ASSERT_NE(tensor.strides, nullptr);
+  EXPECT_EQ(tensor.strides[0], 1);
   EXPECT_EQ(tensor.type.code, dlpack::TypeCode::kFloat);
   EXPECT_EQ(tensor.type.bits, 32);
   EXPECT_EQ(tensor.device.type, dlpack::DeviceType::kCpu);
@@ -130,6 +132,21 @@ TEST_F(AsyncDlpack, TheirsIsATensorUntilItsLastUse) {
   (void)used_bytes();  // waits until all has run
   EXPECT_EQ(theirs.deleted, 1);
   EXPECT_THAT(theirs.values, Each(2.0f));
+}
+
+// As NumPy 2.4 exports it.
+TEST_F(AsyncDlpack, EmptyTensor_WithAnyStrides_GoesInAndOut) {
+  Theirs theirs;
+  theirs.shape = {0, 4, 1, 1};
+  theirs.strides = {0, 0};
+  Tensor<float> x = run(theirs.import());
+  EXPECT_EQ(theirs.deleted, 1);
+  EXPECT_EQ(x.size(), 0u);
+  EXPECT_EQ(x.shape()[1], 4u);
+  const Dlpack<> out = run(to_dlpack(std::move(x)));
+  EXPECT_EQ(out->tensor.data, nullptr);
+  ASSERT_NE(out->tensor.strides, nullptr);
+  EXPECT_EQ(out->tensor.strides[1], 1);
 }
 
 TEST_F(AsyncDlpack, WhatIsNeverAwaitedIsGivenBack) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // DLPack: exchanges arrays with NumPy, PyTorch, JAX and others without a copy, by the C structures
-// of https://github.com/dmlc/dlpack (dlpack.h, version 1.0). This header declares them again and
-// needs no other; cast pointers to the originals to these types.
+// of https://github.com/dmlc/dlpack (dlpack.h, versions 1.0 to 1.2). This header declares them
+// again and needs no other; cast pointers to the originals to these types.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct Tensor {
   std::int32_t rank;
   DataType type;
   std::int64_t* shape;
-  std::int64_t* strides;  // in elements; null: dense, row-major
+  std::int64_t* strides;  // in elements; null, until version 1.2: dense, row-major
   std::uint64_t byte_offset;
 };
 
@@ -62,11 +62,12 @@ struct ManagedTensorVersioned {  // DLManagedTensorVersioned
 }  // namespace dlpack
 
 // Exports the view's elements. Memory that the host sees is exported as the host's; other memory of
-// a cuda device, as that device's, by its address there. The tensor keeps the buffer until its
-// deleter is called, on any thread. It orders nothing: wait first for the work that writes the
-// elements. Errors:
+// a cuda device, as that device's, by its address there. The tensor always has strides; without
+// elements its data is null. It keeps the buffer until its deleter is called, on any thread. It
+// orders nothing: wait first for the work that writes the elements. Errors:
 //   those of Buffer::map   kPermissionDenied if the memory is not host-visible and has no address
-//   kInvalidArgument       an empty view
+//   kInvalidArgument       an empty handle
+//   kOutOfRange            an extent above 2^63-1, which only a view without elements has
 //   kResourceExhausted
 // All functions of this header are safe from any thread.
 HALYARD_EXPORT Result<dlpack::ManagedTensor*> to_dlpack(const BufferView& view);
@@ -81,8 +82,8 @@ HALYARD_EXPORT Result<dlpack::ManagedTensorVersioned*> to_dlpack_versioned(const
 //   kInvalidArgument   no tensor, an empty device, a negative or impossible shape, data that is not
 //                      aligned to Device::kImportAlignment, data that is not where it says
 //   kUnimplemented     an element type that Halyard does not have, strides that are not dense and
-//                      row-major, memory of a kind of device that this is not, a major version
-//                      above 1
+//                      row-major (those of a tensor without elements do not matter), memory of a
+//                      kind of device that this is not, a major version above 1
 //   kPermissionDenied  a tensor marked read-only, memory of another CUDA device
 //   kResourceExhausted
 HALYARD_EXPORT Result<BufferView> from_dlpack(const Device& device, dlpack::ManagedTensor* tensor);

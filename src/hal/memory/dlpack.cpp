@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <new>
 #include <optional>
 
@@ -41,6 +43,7 @@ struct Exported {
   Managed managed;
   BufferView view;
   std::int64_t shape[BufferView::kMaxRank];
+  std::int64_t strides[BufferView::kMaxRank];
 };
 
 struct Place {
@@ -75,26 +78,47 @@ Result<Place> place_of(const BufferView& view) {
   return Place{mapping.bytes().data(), {dlpack::DeviceType::kCpu, 0}};
 }
 
+// Writes shape and strides. Of an array without elements any strides would do: these count a
+// dimension of zero as one, as NumPy and PyTorch do.
+Status put_shape(const BufferView& view, std::int64_t* shape, std::int64_t* strides) {
+  std::int64_t stride = 1;
+  for (std::size_t d = view.rank(); d-- > 0;) {
+    const std::uint64_t extent = view.shape()[d];
+    if (extent > static_cast<std::uint64_t>(INT64_MAX)) {  // another one is 0
+      return error(StatusCode::kOutOfRange, "to_dlpack: extent {} of dimension {}, above 2^63-1",
+                   base::number(extent), d);
+    }
+    shape[d] = static_cast<std::int64_t>(extent);
+    strides[d] = stride;
+    const std::int64_t step = std::max(shape[d], std::int64_t{1});
+    if (__builtin_mul_overflow(stride, step, &stride)) stride = INT64_MAX;
+  }
+  return {};
+}
+
 template <class Managed>
 Result<Managed*> give(const BufferView& view) {
   if (!view.buffer()) return empty_handle("buffer view", "to_dlpack");
   HALYARD_ASSIGN_OR_RETURN(const Place place, place_of(view));
-  auto* exported = new (std::nothrow) Exported<Managed>{.managed = {}, .view = view, .shape = {}};
+  auto exported = std::unique_ptr<Exported<Managed>>(
+      new (std::nothrow)
+          Exported<Managed>{.managed = {}, .view = view, .shape = {}, .strides = {}});
   if (exported == nullptr) {
     return Status(StatusCode::kResourceExhausted, "to_dlpack: no memory for the tensor");
   }
-  std::ranges::copy(view.shape(), exported->shape);
+  HALYARD_RETURN_IF_ERROR(put_shape(view, exported->shape, exported->strides));
   Managed& managed = exported->managed;
-  managed.tensor = {.data = place.data,
+  // dlpack.h: data of a tensor without elements is null; strides are never null (since 1.2).
+  managed.tensor = {.data = view.size() == 0 ? nullptr : place.data,
                     .device = place.device,
                     .rank = static_cast<std::int32_t>(view.rank()),
                     .type = type_of(view.element()),
                     .shape = exported->shape,
-                    .strides = nullptr,
+                    .strides = exported->strides,
                     .byte_offset = 0};
-  managed.context = exported;
+  managed.context = exported.get();
   managed.deleter = &delete_exported<Managed>;
-  return &managed;
+  return &exported.release()->managed;
 }
 
 bool is_of_the_host(const dlpack::Device& device) noexcept {
@@ -137,11 +161,14 @@ Status inspect(const dlpack::Tensor& tensor, ElementType& element,
                  tensor.shape == nullptr ? " without a shape"
                                          : base::format("; the most is {}", BufferView::kMaxRank));
   }
-  bytes = size_of(element);
+  // Without elements no stride matters: NumPy 2.4 exports the shape (0, 4) with strides (0, 0).
+  const View<std::int64_t> extents(tensor.shape, static_cast<std::size_t>(tensor.rank));
+  const bool empty = std::ranges::find(extents, 0) != extents.end();
+  bytes = empty ? 0 : size_of(element);
   for (std::int32_t i = tensor.rank; i-- > 0;) {
     const std::int64_t extent = tensor.shape[i];
     const auto dense = static_cast<std::int64_t>(bytes / size_of(element));
-    // The stride of a dimension of one or no element says nothing.
+    // The stride of a dimension of one element does not matter either.
     if (tensor.strides != nullptr && extent > 1 && tensor.strides[i] != dense && bytes != 0) {
       return error(StatusCode::kUnimplemented,
                    "from_dlpack: stride {} of dimension {}, dense would be {}", tensor.strides[i],
