@@ -355,11 +355,14 @@ Status Context::execute(RefCounted& recorded, hal::View<ArrayRef> slots,
   std::array<hal::BufferRange, detail::kMaxSlots> table;
   std::ranges::transform(slots, table.begin(),
                          [](const ArrayRef& array) { return array.memory.of_buffer(); });
+  // A function may leave its last numbers unused.
+  const hal::View<hal::Constant> used(
+      numbers.data(), std::min(numbers.size(), recording.commands().constant_slot_count()));
   return submit([&](auto&& use) { recording.for_each_use(slots, use); },
                 [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
                   return queue.execute(recording.commands(),
                                        {.bindings = {table.data(), slots.size()},
-                                        .constants = numbers,
+                                        .constants = used,
                                         .wait = info.wait,
                                         .signal = info.signal});
                 });

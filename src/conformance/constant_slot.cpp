@@ -102,6 +102,8 @@ void slots_are_checked(Context& t) {
   VERIFY_CODE(execute({}), StatusCode::kOutOfRange);
   VERIFY_CODE(execute({1}), StatusCode::kInvalidArgument);
   VERIFY_CODE(execute({s(0)}), StatusCode::kInvalidArgument);
+  VERIFY_CODE(execute({1.0f, 1.0f}), StatusCode::kInvalidArgument);
+  VERIFY_CODE(execute({1.0f, {}}), StatusCode::kInvalidArgument);
   VERIFY_OK(execute({1.0f}));
   VERIFY_CODE(t.compute().dispatch(function, {.groups = {1}}, {y}, {s(0), 1, 1u}, {}),
               StatusCode::kInvalidArgument);

@@ -103,6 +103,31 @@ void more_groups_than_tiles_write_nothing_more(Context& t) {
   }
 }
 
+// By no Launch. The kernel does not check them.
+void sizes_that_the_caller_packs_are_checked_against_the_memory(Context& t) {
+  const hal::Function scale = t.kernel("scale_matrix");
+  std::vector<hal::Constant> constants;  // 5 rows of 6, 120 bytes
+  for (std::size_t i = 0; i < scale.constant_count(); ++i) {
+    const std::string_view name = scale.constant(i).name;
+    const bool is_field = name.find(".size") != name.npos || name.find(".stride") != name.npos;
+    constants.push_back(!is_field                 ? hal::Constant(std::int32_t{2})
+                        : name.ends_with("size0") ? hal::Constant(5u)
+                                                  : hal::Constant(6u));
+  }
+  const Buffer x = buffer_of(t, counting(30)), y = untouched(t, 30);
+  const hal::BufferRange less(y, 0, 116);
+  VERIFY_CODE(t.compute().dispatch(scale, {.groups = {1}}, {x, less}, constants, {}),
+              StatusCode::kOutOfRange);
+  hal::Recorder recorder(t.device());
+  recorder.dispatch(scale, {.groups = {2, 2}}, {hal::slot(0), hal::slot(1)}, constants);
+  const hal::CommandBuffer commands = recorder.finish().value();
+  VERIFY_CODE(t.compute().execute(commands, {.bindings = {x, less}}), StatusCode::kOutOfRange);
+  VERIFY_CODE(t.compute().execute(commands, {.bindings = {less, y}}), StatusCode::kOutOfRange);
+  VERIFY(elements(y) == std::vector<std::int32_t>(30, kUntouched));
+  VERIFY_OK(t.compute().execute_and_wait(commands, {.bindings = {x, y}}, kWatchdog));
+  VERIFY_EQ(elements(y)[29], 60);
+}
+
 void empty_tensor_writes_nothing_and_signals(Context& t) {
   for (const Extents& sizes : {Extents{0, 4, 4}, Extents{4, 0, 4}, Extents{4, 4, 0}}) {
     const Buffer y = untouched(t, 16);
@@ -251,6 +276,7 @@ constexpr Case kCases[] = {
     CASE(group_x_is_the_last_dimension),
     CASE(run_time_tile_does_not_change_the_result),
     CASE(more_groups_than_tiles_write_nothing_more),
+    CASE(sizes_that_the_caller_packs_are_checked_against_the_memory),
     CASE(empty_tensor_writes_nothing_and_signals),
     CASE(outputs_with_other_tiles_share_the_grid),
     CASE(rows_apart_are_reached_and_what_lies_between_is_kept),

@@ -255,4 +255,47 @@ Status pack_constants(const kernel::KernelInfo& kernel, View<Constant> constants
   return {};
 }
 
+Status check_elements(const kernel::KernelInfo& kernel, std::size_t binding,
+                      const std::byte* constants, std::uint64_t& length) {
+  const kernel::BindingInfo& info = kernel.bindings[binding];
+  const auto field = [&](std::uint32_t index) -> std::uint64_t {
+    std::uint32_t value = 0;
+    std::memcpy(&value, constants + kernel.constants[info.first_constant + index].offset,
+                sizeof value);
+    return value;
+  };
+  // Products of two of 32 bits: their sum may leave 64 bits, with the size of an element as well.
+  std::uint64_t elements = 1, bytes = 0;
+  bool empty = false, too_many = false;
+  for (std::uint32_t d = 0; d < info.rank; ++d) {
+    const std::uint64_t size = field(d), stride = d + 1 < info.rank ? field(info.rank + d) : 1;
+    empty |= size == 0;
+    too_many |= __builtin_add_overflow(elements, (size - 1) * stride, &elements);
+  }
+  too_many |= __builtin_mul_overflow(elements, kernel::size_of(info.type), &bytes);
+  if (empty) bytes = 0, too_many = false;
+  if (!too_many && length == kWholeSize) length = bytes;
+  if (!too_many && bytes <= length) [[likely]]
+    return {};
+  std::string sizes;
+  for (std::uint32_t d = 0; d < info.rank; ++d) {
+    sizes += base::format("{}{}", d == 0 ? "" : " x ", field(d));
+  }
+  return error(StatusCode::kOutOfRange, "{}: {} elements take {} bytes of {}", info.name, sizes,
+               too_many ? "2^64 or more" : base::format("{}", bytes), base::number(length));
+}
+
+bool has_slot_of_tensor(const kernel::KernelInfo& kernel, View<ConstantUse> uses) noexcept {
+  for (const kernel::BindingInfo& info : kernel.bindings) {
+    if (info.rank == 0) continue;
+    for (std::uint32_t i = 0; i < 2 * info.rank - 1; ++i) {  // its sizes and strides
+      const std::uint32_t offset = kernel.constants[info.first_constant + i].offset;
+      for (const ConstantUse& use : uses) {
+        if (use.offset == offset) return true;
+      }
+    }
+  }
+  return false;
+}
+
 }  // namespace halyard::inline v0::hal

@@ -101,4 +101,17 @@ inline Status pack_constant(const kernel::KernelInfo& kernel, std::size_t index,
 Status pack_constants(const kernel::KernelInfo& kernel, View<Constant> constants, std::byte* out,
                       base::Array<ConstantUse>* uses = nullptr);
 
+// For a binding that is a tensor: whether `length` bytes hold every element that the packed
+// constants describe, which kernels do not check. kWholeSize becomes what they take. kOutOfRange.
+Status check_elements(const kernel::KernelInfo& kernel, std::size_t binding,
+                      const std::byte* constants, std::uint64_t& length);
+inline Status check_tensor(const kernel::KernelInfo& kernel, std::size_t binding,
+                           const std::byte* constants, std::uint64_t& length) {
+  if (kernel.bindings[binding].rank == 0) [[likely]]
+    return {};
+  return check_elements(kernel, binding, constants, length);
+}
+// Whether one of `uses` is a size or stride of a tensor, so that only a submission knows it.
+bool has_slot_of_tensor(const kernel::KernelInfo& kernel, View<ConstantUse> uses) noexcept;
+
 }  // namespace halyard::inline v0::hal

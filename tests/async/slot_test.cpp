@@ -123,6 +123,14 @@ TEST_F(AsyncSlot, ANumberScalesAndServesSeveralOperations) {
   }
 }
 
+TEST_F(AsyncSlot, Number_ThatTheFunctionDoesNotUse_MayBeGiven) {
+  auto recorded = run(record(
+      [](Floats x, Number<float> a, Number<float>) { return scale(x, a, scratch<float>(4)); },
+      Shape{4}));
+  run(recorded.replay(run(full<float>(4, 3.0f) | share), 2.0f, 5.0f));
+  EXPECT_THAT(run(recorded.to_host()), Each(6.0f));
+}
+
 TEST_F(AsyncSlot, ANumberIsOfNoUseOutsideOfItsRecording) {
   std::optional<Number<float>> kept;
   auto recorded = run(record(

@@ -319,6 +319,98 @@ TEST_F(Tensors, ASlotRequiresTheTensorsBytes) {
   EXPECT_TRUE(queue.execute_and_wait(commands, {.bindings = {{big_, 0, 128}}}, 20s).ok());
 }
 
+// A kernel does not check the sizes it is given. So what the caller packs without a Launch is
+// checked against the memory, too: y of "cube" has three sizes and two strides.
+constexpr Grid kOneGroup{.groups = {1}};
+const std::vector<Constant> kDense2x3x4 = {2u, 3u, 4u, 12u, 4u};  // 24 elements, 96 bytes
+
+TEST_F(Tensors, TensorConstants_OfADispatch_AreCheckedAgainstTheRange) {
+  const Function cube = function("cube");
+  const auto dispatch = [&](const BufferRange& y, View<Constant> constants) {
+    return queue.dispatch(cube, kOneGroup, {y}, constants, {});
+  };
+  EXPECT_TRUE(dispatch({big_, 0, 96}, kDense2x3x4).ok());
+  EXPECT_ERROR(dispatch({big_, 0, 95}, kDense2x3x4), StatusCode::kOutOfRange,
+               "dispatch of cube: y: 2 x 3 x 4 elements take 96 bytes of 95");
+  EXPECT_ERROR(dispatch({big_, 4001}, kDense2x3x4), StatusCode::kInvalidArgument, "offset 4001");
+  EXPECT_ERROR(dispatch({big_, 4004}, kDense2x3x4), StatusCode::kOutOfRange, "bytes of 92");
+  EXPECT_TRUE(dispatch({big_, 0, 0}, {2u, 0u, 4u, ~0u, ~0u}).ok()) << "no elements";
+  EXPECT_ERROR(dispatch(big_, {2u, 3u, 4u, 2000u, 4u}), StatusCode::kOutOfRange,
+               "take 8048 bytes of 4096");
+  EXPECT_ERROR(dispatch(big_, {~0u, ~0u, ~0u, ~0u, ~0u}), StatusCode::kOutOfRange,
+               "take 2^64 or more bytes of 4096");
+  EXPECT_ERROR(queue.dispatch_indirect(cube, big_, {{big_, 0, 95}}, kDense2x3x4, {}),
+               StatusCode::kOutOfRange, "dispatch_indirect of cube: y: 2 x 3 x 4 elements");
+}
+
+TEST_F(Tensors, TensorConstants_OfARecording_AreNeedsOfTheSlot) {
+  const Function cube = function("cube");
+  Recorder recorder(device);
+  recorder.dispatch(cube, kOneGroup, {slot(0, 4)}, kDense2x3x4)
+      .dispatch_indirect(cube, slot(1), {slot(2)}, kDense2x3x4);
+  const CommandBuffer commands = recorder.finish().value();
+  const Buffer counts = buffer(12);
+  std::ranges::fill(counts.map().value().bytes(), std::byte{0});
+  const auto execute = [&](std::uint64_t y, std::uint64_t groups, std::uint64_t z) {
+    return queue.execute_and_wait(
+        commands, {.bindings = {{big_, 0, y}, {counts, 0, groups}, {big_, 0, z}}}, 20s);
+  };
+  EXPECT_TRUE(execute(100, 12, 96).ok());
+  EXPECT_ERROR(execute(99, 12, 96), StatusCode::kOutOfRange,
+               "slot 0: 99 bytes bound, its commands reach 100");
+  EXPECT_ERROR(execute(100, 11, 96), StatusCode::kOutOfRange,
+               "slot 1: 11 bytes bound, its commands reach 12");
+  EXPECT_ERROR(execute(100, 12, 95), StatusCode::kOutOfRange,
+               "slot 2: 95 bytes bound, its commands reach 96");
+
+  const auto recorded = [&](const BindingRef& y) {
+    Recorder refused(device);
+    return refused.dispatch(cube, kOneGroup, {y}, kDense2x3x4).finish().status();
+  };
+  EXPECT_ERROR(recorded(slot(0, 0, 95)), StatusCode::kOutOfRange,
+               "cube: binding 0 (y): y: 2 x 3 x 4 elements take 96 bytes of 95");
+  EXPECT_ERROR(recorded({big_, 0, 95}), StatusCode::kOutOfRange, "take 96 bytes of 95");
+  EXPECT_ERROR(recorded(slot(0, ~std::uint64_t{0} - 90)), StatusCode::kInvalidArgument,
+               "no multiple of its element");
+  EXPECT_ERROR(recorded(slot(0, ~std::uint64_t{0} - 91)), StatusCode::kOutOfRange,
+               "overflow 64 bits");
+}
+
+TEST_F(Tensors, TensorConstants_InConstantSlots_AreCheckedAtEachSubmission) {
+  Recorder recorder(device);
+  recorder.barrier().dispatch(function("cube"), kOneGroup, {slot(0, 4)},
+                              {constant_slot(1), 3u, 4u, 12u, 4u});
+  const CommandBuffer commands = recorder.finish().value();
+  const auto execute = [&](std::uint64_t bytes, std::uint32_t size) {
+    return queue.execute_and_wait(
+        commands, {.bindings = {{big_, 0, bytes}}, .constants = {{}, size}}, 20s);
+  };
+  EXPECT_TRUE(execute(100, 2).ok());
+  EXPECT_TRUE(execute(4, 0).ok());
+  EXPECT_ERROR(execute(99, 2), StatusCode::kOutOfRange,
+               "execute: command 1 (dispatch of cube): y: 2 x 3 x 4 elements take 96 bytes of 95");
+  EXPECT_ERROR(execute(100, 3), StatusCode::kOutOfRange, "take 144 bytes of 96");
+  EXPECT_TRUE(execute(4096, 85).ok());
+}
+
+TEST_F(Tensors, TensorConstants_ThatArePushed_AreCheckedAgainstTheSet) {
+  const DescriptorSetLayout layout = device.create_descriptor_set_layout({{.number = 0}}).value();
+  const PipelineLayout pipeline = device.create_pipeline_layout({layout}, 20).value();
+  const std::uint32_t pushed[] = {2, 3, 4, 12, 4};
+  const auto recorded = [&](const BindingRef& y) {
+    Recorder recorder(device);
+    recorder.push_descriptor_set(pipeline, 0, {{0, y}})
+        .push_constants(pipeline, 0, std::as_bytes(std::span(pushed)))
+        .dispatch(function("cube"), kOneGroup);
+    return recorder.finish();
+  };
+  EXPECT_ERROR(recorded({big_, 0, 95}).status(), StatusCode::kOutOfRange, "96 bytes of 95");
+  const CommandBuffer commands = recorded(slot(0)).value();
+  EXPECT_ERROR(queue.execute(commands, {.bindings = {{big_, 0, 95}}}), StatusCode::kOutOfRange,
+               "slot 0: 95 bytes bound, its commands reach 96");
+  EXPECT_TRUE(queue.execute_and_wait(commands, {.bindings = {{big_, 0, 96}}}, 20s).ok());
+}
+
 TEST_F(Tensors, WithoutAnOutputTensorTheCallerGivesTheGrid) {
   const BufferView x = view({2, 3, 4});
   const Launch launch = Launch::create(function("input"), {x, big_}).value();

@@ -309,7 +309,24 @@ TEST_F(Recording, NumbersAreCheckedAgainstTheConstantSlots) {
                "constant slot 1: is float32 of saxpy, given float64");
   EXPECT_ERROR(execute({1.0f, constant_slot(0)}), StatusCode::kInvalidArgument,
                "constant slot 1: is float32 of saxpy, given a slot");
-  EXPECT_TRUE(execute({1u, 1.0f, 5}).ok()) << "slot 0 is not used, and there is one too many";
+  EXPECT_ERROR(execute({1u, 1.0f, 5}), StatusCode::kInvalidArgument,
+               "3 constants given, the recording has only 2 constant slots");
+  EXPECT_ERROR(queue.execute_and_wait(Recorder(device).finish().value(), {.constants = {1}}, 20s),
+               StatusCode::kInvalidArgument,
+               "1 constant given, the recording has only 0 constant slots");
+  EXPECT_TRUE(execute({1u, 1.0f}).ok()) << "slot 0 is not used";
+}
+
+TEST_F(Recording, Dispatch_WithAConstantTooMany_IsRefused) {
+  const Buffer x = buffer(16);
+  constexpr auto kInvalid = StatusCode::kInvalidArgument;
+  const char* const text = "3 constants given, kernel saxpy has 2 (a: float32, n: uint32)";
+  EXPECT_ERROR(queue.dispatch(saxpy, {.items = 1}, {x, x}, {1.f, 1u, 1u}, {}), kInvalid, text);
+  EXPECT_ERROR(queue.dispatch_indirect(saxpy, x, {x, x}, {1.f, 1u, 1u}, {}), kInvalid, text);
+  recorder.dispatch(saxpy, {.items = 1}, {x, x}, {1.f, 1u, constant_slot(0)});
+  EXPECT_ERROR(recorder.finish().status(), kInvalid, text);
+  EXPECT_ERROR(Launch::create(saxpy, {x, x}, {1.f, 1u, 1u}).status(), kInvalid,
+               "3 scalars given, it has 2 beside its tensors");
 }
 
 TEST_F(Recording, ConstantSlotsAreForRecordings) {

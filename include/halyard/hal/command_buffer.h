@@ -61,8 +61,9 @@ class HALYARD_EXPORT CommandBuffer {
 
   std::size_t command_count() const noexcept;
   // One more than the highest slot that the recording uses: the least size of execute()'s table.
+  // The table may be longer, so that one table serves several recordings.
   std::size_t slot_count() const noexcept;
-  // The same of constant slots.
+  // One more than the highest constant slot: the number of constants that execute() takes.
   std::size_t constant_slot_count() const noexcept;
 
   explicit operator bool() const noexcept { return static_cast<bool>(object_); }

@@ -14,8 +14,10 @@
 //
 // If a submitting function returns an error, it has queued nothing and signals nothing:
 //   kInvalidArgument    empty handle, wrong argument; a signal value not above the current one; a
-//                       wait (s, v) together with a signal (s, u <= v); a value above 2^63-1
-//   kOutOfRange         a range beyond its buffer; a table shorter than the recording's slots; more
+//                       wait (s, v) together with a signal (s, u <= v); a value above 2^63-1; more
+//                       constants than the kernel or the recording takes
+//   kOutOfRange         a range beyond its buffer; elements of a tensor parameter beyond its range;
+//                       a table shorter than the recording's slots, or fewer constants; more
 //                       workgroups than limits.max_groups; less than 12 bytes of group counts
 //   kPermissionDenied   the queue's kind does not have the operation; a semaphore or memory of a
 //                       foreign runtime, a function or recording of another device; memory that
@@ -33,8 +35,9 @@
 // If a wait was submitted before its signal, the submission itself fails, when it is issued.
 //
 // Not checked:
-//   - that a flat buffer has the elements that a kernel indexes (docs/kernels.md, "Checked builds";
-//     halyard/hal/launch.h checks tensors)
+//   - that a flat buffer has the elements that a kernel indexes (docs/kernels.md, "Checked
+//     builds"). Tensor parameters are checked, by their constants. halyard/hal/launch.h makes these
+//     constants, and checks ranks, types, tiles and sizes that must be equal.
 //
 // A submission may signal a failed semaphore: the work runs, the other signals advance, and that
 // semaphore keeps its failure. Duplicate waits or signals of one semaphore keep the largest value.

@@ -63,8 +63,9 @@ struct SubmitInfo {
 };
 
 struct ExecuteInfo {
-  View<BufferRange> bindings{};  // the binding table: slot i of the recording is bindings[i]
-  View<Constant> constants{};    // constant slot i is constants[i]
+  // The binding table: slot i of the recording is bindings[i]. It may have more entries.
+  View<BufferRange> bindings{};
+  View<Constant> constants{};  // constant slot i is constants[i]; as many as there are slots
   Points wait{};
   Points signal{};
   Submission* submission = nullptr;

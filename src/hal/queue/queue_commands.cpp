@@ -240,6 +240,9 @@ Status QueueObject::build(const DispatchRequest& launch, DispatchCommand& comman
     std::memcpy(packed, given.data(), kernel.constants_bytes);
   } else {
     HALYARD_RETURN_IF_ERROR(pack_constants(kernel, constants, packed));
+    for (std::size_t i = 0; i < bindings.size(); ++i) {  // those of a Launch are checked
+      HALYARD_RETURN_IF_ERROR(check_tensor(kernel, i, packed, ranges[i].length));
+    }
   }
 
   command.executable = &executable->impl();
@@ -295,6 +298,11 @@ Status QueueObject::check(const CommandBuffer& commands, const ExecuteInfo& info
   const std::size_t numbers = recording.constant_slot_count();
   if (info.constants.size() < numbers) [[unlikely]] {
     return error(StatusCode::kOutOfRange, "{} given, the recording has {}",
+                 base::counted(info.constants.size(), "constant"),
+                 base::counted(numbers, "constant slot"));
+  }
+  if (info.constants.size() > numbers) [[unlikely]] {
+    return error(StatusCode::kInvalidArgument, "{} given, the recording has only {}",
                  base::counted(info.constants.size(), "constant"),
                  base::counted(numbers, "constant slot"));
   }

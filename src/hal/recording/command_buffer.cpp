@@ -117,6 +117,22 @@ Status CommandBufferObject::bind_constants(View<Constant> constants, BoundRange*
       std::memcpy(bytes + use.offset, &table[use.slot].offset, kernel::size_of(use.type));
     }
   }
+  for (const std::size_t index : unchecked_tensors_) {
+    HALYARD_RETURN_IF_ERROR(check_tensors(index, table));
+  }
+  return {};
+}
+
+Status CommandBufferObject::check_tensors(std::size_t index, const BoundRange* table) const {
+  const DispatchCommand& dispatch = commands_[index].dispatch;
+  const kernel::KernelInfo& kernel = dispatch.executable->file().kernels()[dispatch.function];
+  for (std::size_t i = 0; i < dispatch.binding_count; ++i) {
+    std::uint64_t length = hal::bind(dispatch.bindings[i], table).length;
+    if (Status status = check_tensor(kernel, i, constants_of(dispatch, table), length);
+        !status.ok()) [[unlikely]] {
+      return at(status, "command {} (dispatch of {})", index, kernel.name);
+    }
+  }
   return {};
 }
 
@@ -289,6 +305,10 @@ Status CommandBufferObject::retain_until_end(RefCounted& object) {
 
 Status CommandBufferObject::check_copy_at_bind() {
   return unchecked_copies_.push_back(commands_.size() - 1) ? Status() : no_memory();
+}
+
+Status CommandBufferObject::check_tensors_at_bind() {
+  return unchecked_tensors_.push_back(commands_.size()) ? Status() : no_memory();
 }
 
 Status CommandBufferObject::keep_bytes(Bytes bytes, UpdateCommand& update) {

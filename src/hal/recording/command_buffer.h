@@ -84,7 +84,8 @@ class CommandBufferObject final : public Reclaimed {
   // another type already. kOutOfRange.
   Status use_constants(View<ConstantUse> uses, DispatchCommand& command);
   Status retain_until_end(RefCounted& object);
-  Status check_copy_at_bind();  // the command added last
+  Status check_copy_at_bind();     // the command added last
+  Status check_tensors_at_bind();  // of the dispatch that add() is given next
   // Copies `bytes` to where the device copies from.
   Status keep_bytes(Bytes bytes, UpdateCommand& update);
   Arena& arena() noexcept { return arena_; }
@@ -102,6 +103,7 @@ class CommandBufferObject final : public Reclaimed {
   Status no_open_edges() const;
   Status range_of_pool(const BoundRange& resolved, CommandRange& range);
   Status bind_constants(View<Constant> constants, BoundRange* table) const;
+  Status check_tensors(std::size_t index, const BoundRange* table) const;
   void place_pooled() noexcept;
   void place_constants() noexcept;
 
@@ -118,6 +120,7 @@ class CommandBufferObject final : public Reclaimed {
   Array<SlotNeed> slots_;
   Array<ConstantNeed> constant_slots_;
   Array<std::size_t> with_constants_;  // dispatches with constant slots
+  Array<std::size_t> unchecked_tensors_;  // dispatches of which some are a tensor's sizes, strides
   std::size_t table_size_ = 0;         // from finish() on
   Array<EventUse> events_;
   Array<PoolMemory*> pooled_;            // entry i is slot kMaxSlots + i until finish()

@@ -100,6 +100,10 @@ const kernel::KernelInfo& kernel_of(const Function& function) {
   return function.executable()->kernels()[function.index()];
 }
 
+Status at_binding(const Status& status, const kernel::KernelInfo& kernel, std::size_t index) {
+  return at(status, "{}: binding {} ({})", kernel.name, index, kernel.bindings[index].name);
+}
+
 }  // namespace
 
 Status RecorderState::dispatch(const Function& function, const Grid* grid, const BindingRef* counts,
@@ -181,15 +185,21 @@ Status RecorderState::add_dispatch(const Function& function, const Grid* grid,
   for (std::size_t i = 0; i < bindings.size(); ++i) {
     Status status = commands_->range_of(bindings[i], ranges[i]);
     if (status.ok()) status = check_binding_alignment(kernel, i, ranges[i].offset);
-    const auto element = static_cast<std::uint32_t>(kernel::size_of(kernel.bindings[i].type));
-    if (status.ok()) status = commands_->need(ranges[i], element, 1);
-    if (!status.ok())
-      return at(status, "{}: binding {} ({})", kernel.name, i, kernel.bindings[i].name);
+    if (!status.ok()) return at_binding(status, kernel, i);
   }
   Array<ConstantUse> uses;
   Status status = pack(packed, uses);
-  if (status.ok()) status = commands_->use_constants({uses.data(), uses.size()}, command);
+  const View<ConstantUse> used(uses.data(), uses.size());
+  if (status.ok()) status = commands_->use_constants(used, command);
   if (!status.ok()) return at(status, "{}", kernel.name);
+  const bool later = has_slot_of_tensor(kernel, used);
+  if (later) HALYARD_RETURN_IF_ERROR(commands_->check_tensors_at_bind());
+  for (std::size_t i = 0; i < bindings.size(); ++i) {
+    status = later ? Status() : check_tensor(kernel, i, packed, ranges[i].length);
+    const auto element = static_cast<std::uint32_t>(kernel::size_of(kernel.bindings[i].type));
+    if (status.ok()) status = commands_->need(ranges[i], element, 1);
+    if (!status.ok()) return at_binding(status, kernel, i);
+  }
   command.bindings = ranges;
   command.binding_count = static_cast<std::uint32_t>(bindings.size());
   command.constants_size = kernel.constants_bytes;

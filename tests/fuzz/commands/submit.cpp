@@ -55,6 +55,7 @@ void Program::execute() {
   std::vector<std::uint32_t> numbers;
   const std::size_t given = often() ? recording.constant_slots.size() : pick(4);
   codes.add_if(given < recording.constant_slots.size(), kOutOfRange);
+  codes.add_if(given > recording.constant_slots.size(), kInvalidArgument);
   for (std::size_t i = 0; i < given; ++i) {
     const bool fits = pick(32) != 31;
     numbers.push_back(static_cast<std::uint32_t>(pick(64)));
