@@ -211,7 +211,8 @@ void transfer_against_the_access_is_refused_and_signals_nothing(Context& t) {
   const TemporaryFile file(ByteVector(8, std::byte{1}));
   const Buffer buffer = t.buffer(8, 2);
   const Semaphore s = t.semaphore();
-  const SubmitInfo info{.signal = {{s, 1}}};
+  const hal::Point signals[] = {{s, 1}};
+  const SubmitInfo info{.signal = signals};
   VERIFY_CODE(t.queue().write(buffer, file.open(FileAccess::kRead), 0, info),
               StatusCode::kPermissionDenied);
   VERIFY_CODE(t.queue().read(file.open(FileAccess::kWrite), 0, buffer, info),

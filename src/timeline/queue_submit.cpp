@@ -180,9 +180,18 @@ Status Queue::refuse(const Point& point, const char* what, std::size_t index) co
     return error(StatusCode::kInvalidArgument, "{}: {} {} has an empty semaphore", name(), what,
                  index);
   }
+  // A list that is gone may have become anything, so nothing more of the semaphore is read.
+  if (!point.semaphore()->is_live()) {
+    return error(StatusCode::kInvalidArgument,
+                 "{}: {} {} is no semaphore: is its list no longer there? A SubmitInfo only refers "
+                 "to its lists",
+                 name(), what, index);
+  }
   if (&point.semaphore()->engine() != &engine_) {
-    return error(StatusCode::kPermissionDenied, "{}: {} is of another runtime", name(),
-                 point.semaphore()->describe());
+    return error(StatusCode::kPermissionDenied,
+                 "{}: {} {} is a semaphore of another runtime, or its list is no longer there: a "
+                 "SubmitInfo only refers to its lists",
+                 name(), what, index);
   }
   return error(StatusCode::kInvalidArgument, "{}: {}: value {} above 2^63-1", name(),
                point.semaphore()->describe(), base::number(point.value()));
@@ -201,7 +210,8 @@ Status Queue::prepare(Submission& submission, const SubmitOptions& options) noex
   }
   if (device_.lost()) return device_.status();
   const auto usable = [this](const Point& point) {
-    return point.semaphore() != nullptr && &point.semaphore()->engine() == &engine_ &&
+    const Semaphore* const semaphore = point.semaphore();
+    return semaphore != nullptr && semaphore->is_live() && &semaphore->engine() == &engine_ &&
            point.value() <= kMaxValue;
   };
   for (std::size_t i = 0; i < options.waits.size(); ++i) {

@@ -68,6 +68,7 @@ Semaphore::~Semaphore() {
   if constexpr (kSparesRegistrations) {
     ::operator delete(spare_registration_.load(std::memory_order_acquire));
   }
+  const_cast<volatile std::uint64_t&>(id_) = 0;  // a dead store otherwise
 }
 
 void Semaphore::on_last_handle() noexcept {

@@ -195,6 +195,9 @@ class Semaphore final : public RefCounted {
 
   Engine& engine() const noexcept { return engine_; }
   std::uint64_t id() const noexcept { return id_; }
+  // False for memory that is obviously no semaphore, or none any more, which a point of a list that
+  // is gone may refer to. Best effort: nothing else of it may be read then.
+  bool is_live() const noexcept { return id_ != 0; }
   trace::Name trace_name() const noexcept { return trace_name_; }
   std::string describe() const;
   // "queue cpu://0 compute, submission 12, signals 7", or nothing.
@@ -260,7 +263,7 @@ class Semaphore final : public RefCounted {
   trace::Tracer* const tracer_;
   AccessChecker* const checker_;  // null without the checking mode
   base::Atomic<detail::StatusRecord*> failure_{nullptr};
-  const std::uint64_t id_;
+  std::uint64_t id_;  // from 1 on; 0 once destroyed
   std::string name_;
   const trace::Name trace_name_;
   HandleRef<RefCounted> owner_;

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "hal/fake_driver.h"
+#include "timeline/semaphore.h"
 
 namespace halyard::hal {
 namespace {
@@ -424,9 +425,26 @@ TEST_F(QueueOperation, ObjectsOfOtherRuntimesAndDevicesAreDenied) {
                StatusCode::kPermissionDenied, "target: memory of");
   const Semaphore semaphore = foreign.create_semaphore().value();
   EXPECT_ERROR(queue.barrier({.signal = {{semaphore, 1}}}), StatusCode::kPermissionDenied,
-               "runtime");
+               "signal 0 is a semaphore of another runtime, or its list is no longer there");
   const Semaphore own = device.create_semaphore().value();
   EXPECT_ERROR(wait_any({{own, 0}, {semaphore, 0}}), StatusCode::kPermissionDenied, "runtime");
+}
+
+// As a list of points may be whose memory is something else by now.
+TEST_F(QueueOperation, Point_OfNoSemaphore_NamesTheListThatIsGone) {
+  alignas(timeline::Semaphore) static const std::byte zeros[sizeof(timeline::Semaphore)] = {};
+  auto* const nothing = const_cast<timeline::Semaphore*>(
+      reinterpret_cast<const timeline::Semaphore*>(&zeros));
+  const Semaphore done = device.create_semaphore().value();
+  const Point waits[] = {{done, 1}, {nothing, 1}}, signals[] = {{nothing, 1}};
+  EXPECT_ERROR(queue.barrier({.wait = waits}), StatusCode::kInvalidArgument,
+               "fake://0 compute: wait 1 is no semaphore: is its list no longer there? A "
+               "SubmitInfo only refers to its lists");
+  EXPECT_ERROR(queue.fill(buffer(4), 1, 4, {.signal = signals}), StatusCode::kInvalidArgument,
+               "signal 0 is no semaphore");
+  EXPECT_ERROR(wait_all(waits, kNow), StatusCode::kInvalidArgument,
+               "wait_all: point 1 is no semaphore: is the list no longer there?");
+  EXPECT_ERROR(wait_any(signals, kNow), StatusCode::kInvalidArgument, "wait_any: point 0 is no");
 }
 
 TEST_F(QueueOperation, PointsThatCannotHoldAreInvalid) {

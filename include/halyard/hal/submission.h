@@ -54,6 +54,14 @@ class HALYARD_EXPORT Submission {
   timeline::Submission* object_ = nullptr;
 };
 
+// The waits and signals of one submission. It refers to its lists and does not keep them: a list in
+// braces, or any other temporary, ends with the full expression. So write such lists in the call,
+//   queue.fill(x, 0, 4, {.wait = {{start, 1}}, .signal = {{done, 1}}});
+// and give an info that is a variable lists that are variables:
+//   const Point waits[] = {{start, 1}};
+//   const SubmitInfo info{.wait = waits};
+// A submission checks its points. If they are obviously no semaphores any more, it returns
+// kInvalidArgument, but it cannot detect every list that is gone.
 struct SubmitInfo {
   Points wait{};
   Points signal{};
@@ -62,6 +70,7 @@ struct SubmitInfo {
   Deadline room = kNow;
 };
 
+// The same of an execution, with the tables of the recording's slots. It too refers to its lists.
 struct ExecuteInfo {
   // The binding table: slot i of the recording is bindings[i]. It may have more entries.
   View<BufferRange> bindings{};

@@ -35,8 +35,17 @@ HALYARD_EXPORT std::string_view to_string(MemoryType type) noexcept;
 
 inline constexpr std::uint64_t kWholeSize = ~std::uint64_t{0};
 
+// The constructed object refers to the argument. Clang warns (-Wdangling) if that is a temporary
+// which the object outlives.
+#if defined(__clang__)
+#define HALYARD_LIFETIMEBOUND [[clang::lifetimebound]]
+#else
+#define HALYARD_LIFETIMEBOUND
+#endif
+
 // A read-only view of elements that live for the duration of a call: of a braced list, an array
-// or anything with data() and size(). Never store one.
+// or anything with data() and size(). A view of a braced list or of another temporary dangles after
+// the full expression, and so does whatever stores it (SubmitInfo). Clang warns of most such uses.
 template <class T>
 class View {
  public:
@@ -45,7 +54,7 @@ class View {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winit-list-lifetime"
 #endif
-  constexpr View(std::initializer_list<T> list) noexcept
+  constexpr View(std::initializer_list<T> list HALYARD_LIFETIMEBOUND) noexcept
       : data_(list.begin()), size_(list.size()) {}
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
@@ -55,7 +64,12 @@ class View {
   constexpr View(const T (&array)[kSize]) noexcept : data_(array), size_(kSize) {}
   template <class Range>
     requires(std::is_convertible_v<decltype(std::declval<const Range&>().data()), const T*> &&
-             !std::is_same_v<Range, View>)
+             !std::is_same_v<Range, View> && !std::is_trivially_copyable_v<Range>)
+  constexpr View(const Range& range HALYARD_LIFETIMEBOUND) noexcept
+      : data_(range.data()), size_(range.size()) {}
+  template <class Range>  // std::span and other views, which may end before their elements
+    requires(std::is_convertible_v<decltype(std::declval<const Range&>().data()), const T*> &&
+             !std::is_same_v<Range, View> && std::is_trivially_copyable_v<Range>)
   constexpr View(const Range& range) noexcept : data_(range.data()), size_(range.size()) {}
 
   constexpr const T* data() const noexcept { return data_; }

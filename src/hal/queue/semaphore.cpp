@@ -70,6 +70,12 @@ Status wait_many(Points points, Deadline deadline, const char* name, WaitMany wa
     if (semaphore == nullptr) {
       return error(StatusCode::kInvalidArgument, "{}: point {} has an empty semaphore", name, i);
     }
+    if (!semaphore->is_live()) {
+      return error(StatusCode::kInvalidArgument,
+                   "{}: point {} is no semaphore: is the list no longer there? A View only refers "
+                   "to it",
+                   name, i);
+    }
     if (&semaphore->engine() != &points[0].semaphore()->engine()) {
       return error(StatusCode::kPermissionDenied, "{}: point {}: {} is of another runtime than {}",
                    name, i, semaphore->describe(), points[0].semaphore()->describe());
