@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "halyard/hal/command_buffer.h"
 
+#include <atomic>
 #include <cstring>
 #include <set>
+#include <string_view>
+#include <thread>
+#include <utility>
 
 #include "hal/fake_driver.h"
 #include "halyard/hal/launch.h"
@@ -327,6 +331,76 @@ TEST_F(Recording, Dispatch_WithAConstantTooMany_IsRefused) {
   EXPECT_ERROR(recorder.finish().status(), kInvalid, text);
   EXPECT_ERROR(Launch::create(saxpy, {x, x}, {1.f, 1u, 1u}).status(), kInvalid,
                "3 scalars given, it has 2 beside its tensors");
+}
+
+// The second thread comes while the first one is in a call of the driver.
+TEST_F(Recording, Recorder_UsedDuringACallOfAnotherThread_FailsTheRecording) {
+  control->needs_host_blocks = true;
+  const Device own = registry.open("fake://").value();
+  const Buffer x = own.allocate({.size = 16}).value();
+  Recorder both(own);
+  bool came = false;
+  control->inside = [&](const char* call) {
+    if (std::string_view(call) != "allocate" || std::exchange(came, true)) return;
+    std::thread([&] {
+      both.fill(x, 1).begin_debug_group("theirs");
+      EXPECT_EQ(both.last(), CommandId());
+      EXPECT_ERROR(both.finish().status(), StatusCode::kFailedPrecondition,
+                   "recorder: finish: used by two threads at once");
+    }).join();
+  };
+  const std::byte data[4] = {};
+  both.update(BufferRange(x, 0, 4), data);
+  EXPECT_TRUE(came);
+  EXPECT_EQ(both.last(), CommandId()) << "after an error";
+  Recorder moved(std::move(both));
+  moved.fill(slot(0, 1), 0);  // is refused too, but later
+  EXPECT_ERROR(moved.finish().status(), StatusCode::kFailedPrecondition,
+               "recorder for fake://0 #2: used by two threads at once");
+  EXPECT_ERROR(moved.finish().status(), StatusCode::kFailedPrecondition, "finished recorder");
+  control->inside = {};
+}
+
+TEST_F(Recording, Recorder_UsedDuringFinish_GivesNoCommandBuffer) {
+  control->on_prepare = [&](const RecordedCommands&) {
+    std::thread([&] { recorder.barrier(); }).join();
+  };
+  EXPECT_ERROR(recorder.barrier().finish().status(), StatusCode::kFailedPrecondition,
+               "recorder for fake://0: used by two threads at once");
+  control->on_prepare = {};
+  EXPECT_EQ(control->live_recordings, 0);
+}
+
+TEST_F(Recording, Recorder_HandedOver_IsUsedByOneThreadAtATime) {
+  const Buffer x = buffer(16);
+  for (int i = 0; i < 3; ++i) std::thread([&] { recorder.fill(x, 1).barrier(); }).join();
+  EXPECT_EQ(recorder.finish().value().command_count(), 6u);
+}
+
+// Whether calls overlap is up to the scheduler: there is a recording or an error, and no crash.
+TEST_F(Recording, Recorder_UsedByTwoThreads_NeverCrashes) {
+  const Buffer x = buffer(16);
+  for (int round = 0; round < 20; ++round) {
+    Recorder both(device);
+    std::atomic<int> ready = 0;
+    const auto use = [&] {
+      ++ready;
+      while (ready != 2) std::this_thread::yield();
+      for (int i = 0; i < 100; ++i) {
+        both.dispatch(saxpy, {.items = 1}, {slot(0), x}, {1.f, constant_slot(3)}).fill(x, 1);
+        (void)both.last();
+      }
+      const Status status = both.finish().status();
+      if (status.ok()) return;
+      EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+      EXPECT_TRUE(status.message().ends_with("used by two threads at once") ||
+                  status.message().ends_with("finish of a finished recorder"))
+          << status.to_string();
+    };
+    std::thread other(use);
+    use();
+    other.join();
+  }
 }
 
 TEST_F(Recording, ConstantSlotsAreForRecordings) {

@@ -22,6 +22,7 @@
 // queue of its device that has its commands.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -91,9 +92,12 @@ class CommandId {
   std::uint32_t index_ = 0;
 };
 
-// Move-only; used by one thread at a time. Errors stick: finish() returns the first one, and the
-// recorder ignores the commands after it. Codes as in queue.h. A recorder keeps memory and
-// functions alive and copies constants and bindings.
+// Move-only. Errors stick: finish() returns the first one, and the recorder ignores the commands
+// after it. Codes as in queue.h. A recorder keeps memory and functions alive and copies constants
+// and bindings.
+// One thread at a time uses a recorder. A call during a call of another thread is ignored and fails
+// the recording: finish() returns kFailedPrecondition. Nothing detects a move, an assignment or a
+// destructor during a call.
 class HALYARD_EXPORT Recorder {
  public:
   explicit Recorder(const Device& device, RecordingUse use = RecordingUse::kOften);
@@ -175,8 +179,15 @@ class HALYARD_EXPORT Recorder {
   Result<CommandBuffer> finish();
 
  private:
+  class Call;
+  template <class F>
+  Recorder& record(const char* name, F&& command);
+
   std::unique_ptr<RecorderState> state_;
   bool has_no_memory_ = false;  // no state could be allocated: finish() returns that error
+  // Here, as the state ends in a call: finish().
+  mutable std::atomic<bool> in_call_{false};
+  mutable std::atomic<bool> overlapped_{false};  // by a call of another thread
 };
 
 }  // namespace halyard::inline v0::hal

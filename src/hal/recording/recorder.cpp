@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <atomic>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "hal/driver.h"
 #include "hal/executable.h"
@@ -38,6 +41,15 @@ class RecorderState {
                         device_.object()->name(), commands_->command_count(), name,
                         groups_.empty() ? "" : " in group ", innermost_group());
     }
+  }
+
+  // Unless there was an error before.
+  void fail(Status status) {
+    if (first_error_.ok()) first_error_ = std::move(status);
+  }
+  Status two_threads() const {
+    return error(StatusCode::kFailedPrecondition, "recorder for {}: used by two threads at once",
+                 device_ ? device_.object()->name() : std::string_view("no device"));
   }
 
   // Over `grid`, or over what `counts` holds; the other is null.
@@ -306,146 +318,176 @@ void RecorderState::name_group() {
   commands_->set_group(tracer->add_name(path));
 }
 
+// One call of a recorder. It does nothing during a call of another thread, which then fails the
+// recording: nothing of that call is touched but a flag.
+class Recorder::Call {
+ public:
+  explicit Call(const Recorder& recorder) noexcept
+      : recorder_(recorder),
+        entered_(!recorder.in_call_.exchange(true, std::memory_order_acquire)) {
+    if (!entered_) [[unlikely]] {
+      recorder.overlapped_.store(true, std::memory_order_relaxed);
+    } else if (recorder.overlapped_.load(std::memory_order_relaxed) && state() != nullptr)
+        [[unlikely]] {
+      state()->fail(state()->two_threads());
+    }
+  }
+  ~Call() {
+    if (entered_) recorder_.in_call_.store(false, std::memory_order_release);
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  bool entered() const noexcept { return entered_; }
+  // Null also for a finished recorder.
+  RecorderState* state() const noexcept { return entered_ ? recorder_.state_.get() : nullptr; }
+
+ private:
+  const Recorder& recorder_;
+  const bool entered_;
+};
+
+template <class F>
+Recorder& Recorder::record(const char* name, F&& command) {
+  const Call call(*this);
+  if (RecorderState* const state = call.state(); state != nullptr) [[likely]] {
+    state->record(name, [&] { return command(*state); });
+  }
+  return *this;
+}
+
 Recorder::Recorder(const Device& device, RecordingUse use)
     : state_(new (std::nothrow) RecorderState(device, use)), has_no_memory_(state_ == nullptr) {}
-Recorder::Recorder(Recorder&&) noexcept = default;
-Recorder& Recorder::operator=(Recorder&&) noexcept = default;
+Recorder::Recorder(Recorder&& other) noexcept { *this = std::move(other); }
+Recorder& Recorder::operator=(Recorder&& other) noexcept {
+  if (this == &other) return *this;
+  state_ = std::move(other.state_);
+  has_no_memory_ = other.has_no_memory_;
+  overlapped_.store(other.overlapped_.exchange(false, std::memory_order_relaxed),
+                    std::memory_order_relaxed);
+  return *this;
+}
 Recorder::~Recorder() = default;
 
 Recorder& Recorder::dispatch(const Function& function, const Grid& grid, View<BindingRef> bindings,
                              View<Constant> constants) {
-  if (state_) {
-    state_->record("dispatch",
-                   [&] { return state_->dispatch(function, &grid, nullptr, bindings, constants); });
-  }
-  return *this;
+  return record("dispatch", [&](RecorderState& state) {
+    return state.dispatch(function, &grid, nullptr, bindings, constants);
+  });
 }
 
 Recorder& Recorder::dispatch(const Launch& launch) {
-  if (state_) state_->record("dispatch", [&] { return state_->dispatch(launch); });
-  return *this;
+  return record("dispatch", [&](RecorderState& state) { return state.dispatch(launch); });
 }
 
 Recorder& Recorder::dispatch_indirect(const Function& function, const BindingRef& groups,
                                       View<BindingRef> bindings, View<Constant> constants) {
-  if (state_) {
-    state_->record("dispatch_indirect", [&] {
-      return state_->dispatch(function, nullptr, &groups, bindings, constants);
-    });
-  }
-  return *this;
+  return record("dispatch_indirect", [&](RecorderState& state) {
+    return state.dispatch(function, nullptr, &groups, bindings, constants);
+  });
 }
 
 Recorder& Recorder::dispatch(const Function& function, const Grid& grid) {
-  if (state_) {
-    state_->record("dispatch", [&] { return state_->dispatch_bound(function, &grid, nullptr); });
-  }
-  return *this;
+  return record("dispatch", [&](RecorderState& state) {
+    return state.dispatch_bound(function, &grid, nullptr);
+  });
 }
 
 Recorder& Recorder::dispatch_indirect(const Function& function, const BindingRef& groups) {
-  if (state_) {
-    state_->record("dispatch_indirect",
-                   [&] { return state_->dispatch_bound(function, nullptr, &groups); });
-  }
-  return *this;
+  return record("dispatch_indirect", [&](RecorderState& state) {
+    return state.dispatch_bound(function, nullptr, &groups);
+  });
 }
 
 Recorder& Recorder::bind_descriptor_set(const PipelineLayout& layout, std::uint32_t set,
                                         const DescriptorSet& descriptors) {
-  if (state_) {
-    state_->record("bind_descriptor_set",
-                   [&] { return state_->bound().bind(layout, set, descriptors); });
-  }
-  return *this;
+  return record("bind_descriptor_set", [&](RecorderState& state) {
+    return state.bound().bind(layout, set, descriptors);
+  });
 }
 
 Recorder& Recorder::push_descriptor_set(const PipelineLayout& layout, std::uint32_t set,
                                         View<Descriptor> descriptors) {
-  if (state_) {
-    state_->record("push_descriptor_set",
-                   [&] { return state_->bound().push_set(layout, set, descriptors); });
-  }
-  return *this;
+  return record("push_descriptor_set", [&](RecorderState& state) {
+    return state.bound().push_set(layout, set, descriptors);
+  });
 }
 
 Recorder& Recorder::push_constants(const PipelineLayout& layout, std::uint32_t offset,
                                    Bytes bytes) {
-  if (state_) {
-    state_->record("push_constants",
-                   [&] { return state_->bound().push_constants(layout, offset, bytes); });
-  }
-  return *this;
+  return record("push_constants", [&](RecorderState& state) {
+    return state.bound().push_constants(layout, offset, bytes);
+  });
 }
 
 Recorder& Recorder::fill(const BindingRef& target, std::uint32_t pattern,
                          std::uint32_t pattern_size) {
-  if (state_) state_->record("fill", [&] { return state_->fill(target, pattern, pattern_size); });
-  return *this;
+  return record(
+      "fill", [&](RecorderState& state) { return state.fill(target, pattern, pattern_size); });
 }
 
 Recorder& Recorder::update(const BindingRef& target, Bytes source) {
-  if (state_) state_->record("update", [&] { return state_->update(target, source); });
-  return *this;
+  return record("update", [&](RecorderState& state) { return state.update(target, source); });
 }
 
 Recorder& Recorder::copy(const BindingRef& source, const BindingRef& target) {
-  if (state_) state_->record("copy", [&] { return state_->copy(source, target); });
-  return *this;
+  return record("copy", [&](RecorderState& state) { return state.copy(source, target); });
 }
 
 Recorder& Recorder::barrier() {
-  if (state_) state_->record("barrier", [&] { return state_->barrier(); });
-  return *this;
+  return record("barrier", [](RecorderState& state) { return state.barrier(); });
 }
 
 Recorder& Recorder::after(View<CommandId> commands) {
-  if (state_) state_->record("after", [&] { return state_->after(commands); });
-  return *this;
+  return record("after", [&](RecorderState& state) { return state.after(commands); });
 }
 
-CommandId Recorder::last() const noexcept { return state_ ? state_->last() : CommandId(); }
+CommandId Recorder::last() const noexcept {
+  const Call call(*this);
+  return call.state() != nullptr ? call.state()->last() : CommandId();
+}
 
 Recorder& Recorder::set_event(const Event& event) {
-  if (state_) {
-    state_->record("set_event", [&] { return state_->event(CommandKind::kSetEvent, event); });
-  }
-  return *this;
+  return record("set_event", [&](RecorderState& state) {
+    return state.event(CommandKind::kSetEvent, event);
+  });
 }
 
 Recorder& Recorder::reset_event(const Event& event) {
-  if (state_) {
-    state_->record("reset_event", [&] { return state_->event(CommandKind::kResetEvent, event); });
-  }
-  return *this;
+  return record("reset_event", [&](RecorderState& state) {
+    return state.event(CommandKind::kResetEvent, event);
+  });
 }
 
 Recorder& Recorder::wait_event(const Event& event) {
-  if (state_) {
-    state_->record("wait_event", [&] { return state_->event(CommandKind::kWaitEvent, event); });
-  }
-  return *this;
+  return record("wait_event", [&](RecorderState& state) {
+    return state.event(CommandKind::kWaitEvent, event);
+  });
 }
 
 Recorder& Recorder::begin_debug_group(std::string_view name) {
-  if (state_) {
-    state_->record("begin_debug_group", [&] { return state_->begin_debug_group(name); });
-  }
-  return *this;
+  return record("begin_debug_group",
+                [&](RecorderState& state) { return state.begin_debug_group(name); });
 }
 
 Recorder& Recorder::end_debug_group() {
-  if (state_) state_->record("end_debug_group", [&] { return state_->end_debug_group(); });
-  return *this;
+  return record("end_debug_group", [](RecorderState& state) { return state.end_debug_group(); });
 }
 
 Result<CommandBuffer> Recorder::finish() {
+  const Call call(*this);
+  if (!call.entered()) {
+    return Status(StatusCode::kFailedPrecondition,
+                  "recorder: finish: used by two threads at once");
+  }
   if (has_no_memory_) return no_memory(sizeof(RecorderState));
   if (!state_) {
     return Status(StatusCode::kFailedPrecondition, "recorder: finish of a finished recorder");
   }
   const std::unique_ptr<RecorderState> state = std::move(state_);
-  return state->finish();
+  Result<CommandBuffer> result = state->finish();
+  if (result.ok() && overlapped_.load(std::memory_order_relaxed)) return state->two_threads();
+  return result;
 }
 
 }  // namespace halyard::inline v0::hal
