@@ -36,6 +36,10 @@ const char* verb_of(AccessKind kind) noexcept {
 
 }  // namespace
 
+bool AccessChecker::is_settled(const Place& place) const noexcept {
+  return place.has_failed || is_settled(place.event);
+}
+
 void AccessChecker::see(const OrderClock& clock) {
   for (const OrderEvent& event : clock.entries()) {
     if (event.chain >= seen_.size()) seen_.resize(event.chain + std::size_t{1});
@@ -74,49 +78,38 @@ Status AccessChecker::submit(Submission& submission, std::span<const WaitNode> w
   AccessRecord& record = submission.declare();
   base::LockGuard lock(mutex_);
   OrderClock clock;
-  if (join_waits(waits, record, clock)) return order(submission, seen_, std::move(clock), signals);
-  record.deferred = ++last_deferred_;
-  deferred_.emplace(record.deferred, seen_);
-  return {};
+  // Else it is deferred.
+  return join_waits(waits, record, clock) ? order(submission, std::move(clock), signals) : Status();
 }
 
 Status AccessChecker::issue(Submission& submission, std::span<const WaitNode> waits,
                             std::span<const SignalNode> signals) {
   AccessRecord& record = submission.declare();
   base::LockGuard lock(mutex_);
-  const auto deferred = deferred_.find(record.deferred);
-  if (deferred == deferred_.end()) return {};
+  if (record.place) return {};
   OrderClock clock;
   // It is issued, so each wait is reached or promised, and the signaller was ordered before that.
   (void)join_waits(waits, record, clock);
-  Status status = order(submission, deferred->second, std::move(clock), signals);
-  deferred_.erase(deferred);  // not before: until then nothing that it has not seen is settled
-  record.deferred = 0;
-  return status;
+  return order(submission, std::move(clock), signals);
 }
 
 // Precondition: `clock` has what the waits give.
-Status AccessChecker::order(Submission& submission, const Seen& seen, OrderClock clock,
+Status AccessChecker::order(Submission& submission, OrderClock clock,
                             std::span<const SignalNode> signals) {
   AccessRecord& record = submission.declare();
-  const Seen& settled = this->settled();
-  // What is settled comes before all later work, so clocks need not name it.
-  const std::vector<std::uint64_t>& earlier = record.is_external ? chains_.last() : seen;
-  for (std::uint32_t chain = 0; chain < earlier.size(); ++chain) {
-    const OrderEvent event{chain, earlier[chain]};
-    if (event.index != 0 && !covers(settled, event)) clock.add(event);
+  if (record.is_external) {
+    const std::vector<std::uint64_t>& last = chains_.last();
+    for (std::uint32_t chain = 0; chain < last.size(); ++chain) clock.add({chain, last[chain]});
   }
   const auto comes_before = [&](const OrderEvent& event) {
-    return clock.includes(event) || covers(settled, event);
+    return clock.includes(event) || is_settled(event);
   };
   const auto is_before = [&](const std::shared_ptr<Place>& place) {
     return comes_before(place->event);
   };
-  const auto is_settled = [&](const std::shared_ptr<Place>& place) {
-    return place->has_failed || covers(settled, place->event);
-  };
+  const auto is_over = [&](const std::shared_ptr<Place>& place) { return is_settled(*place); };
   for (const Access& access : record.accesses) {
-    const auto* const other = accesses_.find_unordered(access, is_before, is_settled);
+    const auto* const other = accesses_.find_unordered(access, is_before, is_over);
     if (other == nullptr) continue;
     return error(StatusCode::kFailedPrecondition,
                  "{}: {} {} bytes {} to {} of allocation {}, which {} on {} {}: nothing orders the "
@@ -130,23 +123,18 @@ Status AccessChecker::order(Submission& submission, const Seen& seen, OrderClock
   place->event = chains_.extend(clock, comes_before);
   place->queue = submission.queue().name();
   for (const Access& access : record.accesses) accesses_.add(access, place, is_before);
-  clock.drop_if([&](const OrderEvent& event) { return covers(settled, event); });
+  clock.drop_if([&](const OrderEvent& event) { return is_settled(event); });
   queues_[&submission.queue()].add(clock);
   place->clock = std::make_shared<const OrderClock>(std::move(clock));
   for (const SignalNode& signal : signals) {
     signals_of(*signal.semaphore).signallers.try_emplace(signal.key, place->clock);
   }
   record.place = std::move(place);
-  if (accesses_.size() >= sweep_at_) drop_settled();
+  if (accesses_.size() >= sweep_at_) {
+    accesses_.drop_settled(is_over);
+    sweep_at_ = std::max(kLeastSweep, 2 * accesses_.size());
+  }
   return {};
-}
-
-void AccessChecker::drop_settled() {
-  const Seen& settled = this->settled();
-  accesses_.drop_settled([&](const std::shared_ptr<Place>& place) {
-    return place->has_failed || covers(settled, place->event);
-  });
-  sweep_at_ = std::max<std::size_t>(1024, 2 * accesses_.size());
 }
 
 void AccessChecker::end(Submission& submission, bool is_complete) noexcept {
@@ -154,7 +142,6 @@ void AccessChecker::end(Submission& submission, bool is_complete) noexcept {
   if (record == nullptr) return;
   {
     base::LockGuard lock(mutex_);
-    if (record->deferred != 0) deferred_.erase(record->deferred);
     if (!is_complete && record->place) record->place->has_failed = true;
   }
   delete record;
@@ -167,14 +154,8 @@ void AccessChecker::note_started(Submission& submission) {
 
 void AccessChecker::note_signal(const Semaphore& semaphore, std::uint64_t value) {
   base::LockGuard lock(mutex_);
-  Signals& signals = signals_of(semaphore);
-  if (value <= semaphore.value()) return;  // refused
-  OrderClock clock;
-  for (std::uint32_t chain = 0; chain < seen_.size(); ++chain) {
-    const OrderEvent event{chain, seen_[chain]};
-    if (event.index != 0 && !covers(settled(), event)) clock.add(event);
-  }
-  signals.signallers.try_emplace(value, std::make_shared<const OrderClock>(std::move(clock)));
+  // Nothing beyond what is settled.
+  signals_of(semaphore).signallers.try_emplace(value, std::make_shared<const OrderClock>());
 }
 
 void AccessChecker::note_reached(const Semaphore& semaphore, std::uint64_t value) {
@@ -183,15 +164,13 @@ void AccessChecker::note_reached(const Semaphore& semaphore, std::uint64_t value
   const auto at = signals.signallers.lower_bound(value);
   if (value <= signals.settled || at == signals.signallers.end()) return;
   see(*at->second);
-  // The signallers in front, as far as nothing to come needs them.
-  const Seen& settled = this->settled();
   while (!signals.signallers.empty()) {
     const auto first = signals.signallers.begin();
     const std::vector<OrderEvent>& entries = first->second->entries();
-    const bool is_settled = std::all_of(entries.begin(), entries.end(), [&](const OrderEvent& e) {
-      return covers(settled, e);
+    const bool are_settled = std::all_of(entries.begin(), entries.end(), [this](const OrderEvent& e) {
+      return is_settled(e);
     });
-    if (!is_settled || semaphore.value() < first->first) break;
+    if (!are_settled || semaphore.value() < first->first) break;
     signals.settled = first->first;
     signals.signallers.erase(first);
   }

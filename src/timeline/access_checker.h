@@ -11,15 +11,15 @@
 //                         └──> deferred until it is issued ─┘   then every signaller is known
 //
 //   - A submission is ordered after the submission with the smallest sufficient signal of each of
-//     its waits (as rule 9 chooses promises), and after all that any host thread had seen reached
-//     when it was submitted: by a wait, a query, a callback, a host call, wait_idle. Threads of the
-//     host are taken to be ordered among themselves.
+//     its waits (as rule 9 chooses promises), and after all that any host thread has seen reached
+//     by then: by a wait, a query, a callback, a host call, wait_idle. Threads of the host are taken
+//     to be ordered among themselves.
 //   - Completion alone orders nothing, nor does the order of submissions.
 //   - What comes from outside of the engine (a native event, an imported stream) is taken to be
 //     ordered after everything before it.
 //
 // A submission that is refused, fails or is cancelled accesses nothing. What the host has seen end
-// is forgotten, unless a deferred submission is older.
+// is settled: it comes before all that is still to be ordered, and is forgotten.
 //
 // All functions are safe from any thread, call nothing outside and hold a lock of their own only for
 // themselves. They allocate; without memory the process ends, as this is a tool for development.
@@ -56,7 +56,6 @@ struct AccessRecord {
   // The checker's:
   struct Place;
   std::shared_ptr<Place> place;  // once it is ordered
-  std::uint64_t deferred = 0;    // its number while it is deferred; else 0
 };
 
 class AccessChecker {
@@ -90,37 +89,29 @@ class AccessChecker {
   using Place = AccessRecord::Place;
   // The signals of one semaphore, by value.
   struct Signals {
-    std::uint64_t settled = 0;  // nothing that is still to come needs the signallers up to here
+    std::uint64_t settled = 0;  // the signallers up to here are
     std::map<std::uint64_t, std::shared_ptr<const OrderClock>> signallers;
   };
-  // How far the host has seen each chain end.
-  using Seen = std::vector<std::uint64_t>;
 
-  static bool covers(const Seen& seen, const OrderEvent& event) noexcept {
-    return event.chain < seen.size() && event.index <= seen[event.chain];
+  bool is_settled(const OrderEvent& event) const noexcept {
+    return event.chain < seen_.size() && event.index <= seen_[event.chain];
   }
-  // What the host had seen when the oldest deferred submission was submitted, or has seen by now.
-  const Seen& settled() const noexcept {
-    return deferred_.empty() ? seen_ : deferred_.begin()->second;
-  }
+  bool is_settled(const Place& place) const noexcept;
   void see(const OrderClock& clock);
   Signals& signals_of(const Semaphore& semaphore);
   // Adds to `clock` what the waits order the submission after. False: a signaller is not known yet.
   bool join_waits(std::span<const WaitNode> waits, AccessRecord& record, OrderClock& clock);
-  // Compares and records the submission, which was submitted when the host had seen `seen`.
-  Status order(Submission& submission, const Seen& seen, OrderClock clock,
-               std::span<const SignalNode> signals);
-  void drop_settled();
+  // Compares and records the submission, which is ordered after `clock`.
+  Status order(Submission& submission, OrderClock clock, std::span<const SignalNode> signals);
 
   base::Mutex mutex_;  // guards all
   OrderChains chains_;
-  Seen seen_;
-  std::map<std::uint64_t, Seen> deferred_;  // by number
-  std::uint64_t last_deferred_ = 0;
+  std::vector<std::uint64_t> seen_;  // how far the host has seen each chain end
   std::unordered_map<std::uint64_t, Signals> semaphores_;  // by id
   std::unordered_map<const Queue*, OrderClock> queues_;    // all that was ordered on each
   AccessTable<std::shared_ptr<Place>> accesses_;
-  std::size_t sweep_at_ = 1024;  // entries of the table
+  static constexpr std::size_t kLeastSweep = 1024;  // entries of the table
+  std::size_t sweep_at_ = kLeastSweep;
 };
 
 }  // namespace halyard::inline v0::timeline

@@ -38,7 +38,7 @@ class AllocationTest : public ::testing::Test {
     return sync_wait(ones<float>(shape) | partition(4, 4), runtime);
   }
 
-  Runtime runtime = Runtime::open("cpu://?workers=1").value();
+  Runtime runtime = Runtime::open("cpu://?check=0&workers=1").value();
 };
 
 }  // namespace halyard::async::testing

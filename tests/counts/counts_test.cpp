@@ -86,7 +86,7 @@ class Counts : public testing::Test {
 
   Status barrier() { return queue.barrier({.signal = {{done, ++value}}}); }
 
-  hal::Device device = hal::open("cpu://?workers=1").value();
+  hal::Device device = hal::open("cpu://?check=0&workers=1").value();
   hal::Queue queue = device.queue();
   hal::Semaphore done = device.create_semaphore().value();
   std::uint64_t value = 0;

@@ -3,6 +3,7 @@
 // The checking mode (?check=1): work that accesses the same memory and that nothing orders.
 #include <vector>
 
+#include "hal/accesses.h"
 #include "hal/fake_driver.h"
 
 namespace halyard::hal {
@@ -82,6 +83,14 @@ TEST_F(Check, ReadsAndSeparateRangesNeedNoOrder) {
   ASSERT_TRUE(queue.copy({x, 0, 16}, {y, 16, 16}, {}).ok());
   EXPECT_TRUE(fill({x, 16, 16}, {}).ok());
   EXPECT_UNORDERED(fill({x, 12, 8}, {}));
+}
+
+TEST_F(Check, LaterReadOfAPart_DoesNotStandForAReadOfMore) {
+  const Buffer z = buffer(64);
+  ASSERT_TRUE(copy_queue.copy(x, y, {.signal = {{s, 1}}}).ok());
+  ASSERT_TRUE(
+      copy_queue.copy({x, 0, 32}, {z, 0, 32}, {.wait = {{s, 1}}, .signal = {{s, 2}}}).ok());
+  EXPECT_UNORDERED(fill({x, 48, 16}, {}));
 }
 
 TEST_F(Check, AfterTwoReaders_AWriterWaitsForBoth) {
@@ -182,6 +191,18 @@ TEST_F(Check, BindingsOfOneLaunchThatOverlap) {
                "saxpy: bindings 0 (x) and 1 (y) overlap in bytes 0 to 64");
   EXPECT_TRUE(
       queue.dispatch(saxpy(), {.items = 1}, {{x, 0, 32}, {x, 32, 32}}, {1.f, 1u}, {}).ok());
+}
+
+TEST(CheckBindings, ThatMayOverlap) {
+  const kernel::BindingInfo bindings[] = {{.name = "x", .access = kernel::Access::kRead},
+                                          {.name = "y", .access = kernel::Access::kWrite}};
+  kernel::KernelInfo info{.name = "in_place", .bindings = bindings};
+  const timeline::Access accesses[] = {{1, 0, 64, timeline::AccessKind::kRead, nullptr},
+                                       {1, 0, 64, timeline::AccessKind::kWrite, nullptr}};
+  EXPECT_ERROR(check_bindings_apart(info, accesses, 2), StatusCode::kInvalidArgument,
+               "in_place: bindings 0 (x) and 1 (y) overlap in bytes 0 to 64 of an allocation");
+  info.may_overlap = true;
+  EXPECT_TRUE(check_bindings_apart(info, accesses, 2).ok());
 }
 
 class CheckRecording : public Check {
