@@ -8,7 +8,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 
+#include "base/native_call.h"
 #include "cuda/cuda_test_util.h"
 #include "cuda/native_calls.h"
 #include "drivers/cuda/api.h"
@@ -49,6 +52,26 @@ class CudaCapture : public CudaTest {
     (void)cuda.cuDevicePrimaryCtxRelease(0);
   }
 
+  // Begins a capture before the first call of a function, as another thread may at any time.
+  class BeginsBefore final : public base::CallObserver {
+   public:
+    BeginsBefore(CudaCapture& test, std::string_view function)
+        : test_(test), name_("cuda." + std::string(function)) {
+      base::observe_calls(this);
+    }
+    ~BeginsBefore() { base::observe_calls(nullptr); }
+    int before(const base::CallSite& site) noexcept override {
+      if (site.name != name_ || has_begun_.exchange(true)) return 0;
+      EXPECT_EQ(test_.begin_capture_(test_.stream, 2), CUDA_SUCCESS);
+      return 0;
+    }
+
+   private:
+    CudaCapture& test_;
+    const std::string name_;
+    std::atomic<bool> has_begun_{false};
+  };
+
   // With one fill of the owner's.
   void begin_capture(int mode, CUstream captured) {
     ASSERT_EQ(begin_capture_(captured, mode), CUDA_SUCCESS);
@@ -56,12 +79,12 @@ class CudaCapture : public CudaTest {
   }
   void begin_capture(int mode) { begin_capture(mode, stream); }
   // The capture is valid, and has that fill alone.
-  void end_capture(CUstream captured) {
+  void end_capture(CUstream captured, std::size_t expected = 1) {
     CUgraph graph = nullptr;
     std::size_t nodes = 0;
     ASSERT_EQ(end_capture_(captured, &graph), CUDA_SUCCESS);
     EXPECT_EQ(get_nodes_(graph, nullptr, &nodes), CUDA_SUCCESS);
-    EXPECT_EQ(nodes, 1u);
+    EXPECT_EQ(nodes, expected);
     EXPECT_EQ(cuda.cuGraphDestroy(graph), CUDA_SUCCESS);
   }
   void end_capture() { end_capture(stream); }
@@ -178,6 +201,34 @@ TEST_F(CudaCapture, EarlierWork_OfAStreamThatIsCapturedNow_EndsAndIsWaitedFor) {
   }
 }
 
+// The commands, or the event behind them, may be part of the owner's graph then.
+TEST_F(CudaCapture, Submission_DuringWhichACaptureBegins_FailsAlone) {
+  for (const char* const uri : kModes) {
+    for (const char* const function : {"cuMemsetD32Async", "cuEventRecord"}) {
+      SCOPED_TRACE(uri);
+      const hal::Device device = registry.open(uri).value();
+      const hal::Queue theirs = hal::import_stream(device, stream).value();
+      const hal::Buffer x =
+          device.allocate({.size = 256, .memory = hal::MemoryType::kHostVisible}).value();
+      const hal::Semaphore s = device.create_semaphore().value();
+      const hal::Semaphore t = device.create_semaphore().value();
+      {
+        const BeginsBefore begins(*this, function);
+        check(theirs.fill(x, 1, 4, {.signal = {{s, 1}}}));
+      }
+      expect_captured(s.wait(1, kForever));
+      check(device.queue().fill(x, 2, 4, {.signal = {{t, 1}}}));
+      check(t.wait(1, kForever));
+      EXPECT_TRUE(device.status().ok()) << device.status().to_string();
+      end_capture(stream, std::string_view(function) == "cuMemsetD32Async" ? 1 : 0);
+      check(theirs.fill(x, 3, 4, {.wait = {{t, 1}}, .signal = {{t, 2}}}));
+      check(t.wait(2, kForever));
+      EXPECT_EQ(x.map().value().as<std::uint32_t>()[0], 3u);
+      check(theirs.wait_idle());
+    }
+  }
+}
+
 // A recording of more commands than a lane takes at once goes into it in parts.
 TEST_F(CudaCapture, RestOfARecording_WhoseStreamIsCapturedMeanwhile_Fails) {
   const hal::Device device = registry.open("cuda://0?command_buffer_mode=stream").value();
@@ -234,7 +285,7 @@ TEST_F(CudaCapture, LegacyStream_WhileAStreamThatItWaitsForIsCaptured_FailsAlone
   EXPECT_EQ(cuda.cuStreamDestroy(blocking), CUDA_SUCCESS);
 }
 
-TEST_F(CudaCapture, Check_OfASubmission_IsOneCallAndOfImportedStreamsOnly) {
+TEST_F(CudaCapture, Checks_OfASubmission_AreTwoCallsAndOfImportedStreamsOnly) {
   const hal::Device device = registry.open("cuda://0").value();
   const hal::Queue own = device.create_queue({}).value();
   const hal::Queue theirs = hal::import_stream(device, stream).value();
@@ -244,7 +295,7 @@ TEST_F(CudaCapture, Check_OfASubmission_IsOneCallAndOfImportedStreamsOnly) {
   check(own.wait_idle());
   EXPECT_EQ(calls.take("cuStreamIsCapturing"), 0);
   check(theirs.fill(x, 1, 4, {}));
-  EXPECT_EQ(calls.count("cuStreamIsCapturing"), 1);
+  EXPECT_EQ(calls.count("cuStreamIsCapturing"), 2) << "before and after";
   EXPECT_EQ(calls.take("cuEventRecord"), 1);
   check(theirs.wait_idle());
   EXPECT_EQ(calls.count("cuStreamIsCapturing"), 0);

@@ -24,9 +24,9 @@
 // submissions to the stream's queue fail with kFailedPrecondition and name the capture: they would
 // become part of the owner's graph. The capture stays valid; the device, its other queues and work
 // that was submitted before go on, and the queue takes submissions again afterwards. The same holds
-// for CU_STREAM_LEGACY while a stream that it waits for is captured. Preconditions, not checked:
-//   no capture of the stream begins while another thread submits to its queue
-//   an event that was recorded in a capture is given to none of these functions
+// for CU_STREAM_LEGACY while a stream that it waits for is captured. If a capture begins while
+// another thread submits, that submission fails, too, and its commands may be in the graph. An event
+// that was recorded in a capture is given to none of these functions; this is not checked.
 #pragma once
 
 #include <cstdint>

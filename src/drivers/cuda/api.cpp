@@ -64,10 +64,11 @@ Status CudaApi::check_capture(Stream stream) const noexcept {
   const bool is_implicit = result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   if (result != CUDA_SUCCESS && !is_implicit) return to_status(result, "cuStreamIsCapturing");
   if (!is_implicit && status == CU_STREAM_CAPTURE_STATUS_NONE) return {};
-  return Status(StatusCode::kFailedPrecondition,
-                is_implicit ? "cuda: the stream is being captured: it is the legacy stream, and a "
-                              "stream that it waits for is; submit after cuStreamEndCapture"
-                            : "cuda: the stream is being captured; submit after cuStreamEndCapture");
+  const char* const message =
+      is_implicit ? "cuda: the stream is being captured: it is the legacy stream, and a stream "
+                    "that it waits for is; submit after cuStreamEndCapture"
+                  : "cuda: the stream is being captured; submit after cuStreamEndCapture";
+  return Status(StatusCode::kFailedPrecondition, message);
 }
 
 Status CudaApi::synchronize(Event event) const noexcept {

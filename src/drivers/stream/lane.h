@@ -15,10 +15,14 @@
 // and sets `started` once one of its native calls has succeeded. Of an empty one it makes none.
 //
 // A borrowed stream may be captured by its owner (CUDA: cuStreamBeginCapture). What is put into it
-// then becomes part of the owner's graph and does not run, and a query of the stream, or of an event
-// that was recorded in it meanwhile, ends the capture. So such a lane asks once before it puts
-// anything there, and fails that submission. It records a marker behind all that it issues: the end
-// of earlier work is seen during a capture, too.
+// then becomes part of the owner's graph and does not run. A query of the stream, or of an event
+// that was recorded in it meanwhile, ends the capture. So such a lane
+//
+//   - asks before it puts anything there, and fails the submission if there is a capture;
+//   - records a marker behind each submission, so that its end is seen during a later capture;
+//   - asks again behind the marker. A capture that has begun in between may have the submission,
+//     which fails, and the event, which is not asked for;
+//   - writes no flag, which a launch of the owner's graph would write again.
 #pragma once
 
 #include <cassert>
@@ -68,7 +72,7 @@ class Lane : public timeline::NativeQueue {
     stream_ = borrowed;
     if (!borrowed_) HALYARD_RETURN_IF_ERROR(api_.create_stream(stream_));
     open_ = true;
-    if (mode_ == CompletionMode::kFlag) HALYARD_RETURN_IF_ERROR(flag_.open(api_));
+    if (mode_ == CompletionMode::kFlag && !borrowed_) HALYARD_RETURN_IF_ERROR(flag_.open(api_));
     return notifier_.open();
   }
 
@@ -91,24 +95,33 @@ class Lane : public timeline::NativeQueue {
       result.status = put(issue, result);
       const bool in_lane = result.status.ok() || result.started || result.waits;
       if (in_lane) issued_ = issue.sequence;
-      if (!result.status.ok()) break;
+      if (!result.status.ok()) {
+        if (borrowed_) name_capture(result.status);
+        break;
+      }
       result.started = result.waits = false;
+      if (borrowed_ || issue.want_marker) {
+        Status marked = record();
+        if (is_capture(marked)) {
+          result.status = std::move(marked);
+          result.started = true;
+          break;
+        }
+        // A fault, if it is one, is seen again by mark().
+        if (issue.want_marker && !marked.ok()) result.unmarked = true;
+      }
       ++result.count;
-      // A fault, if it is one, is seen again by mark().
-      if (issue.want_marker && !record().ok()) result.unmarked = true;
     }
-    if (borrowed_) (void)record();  // if it fails, mark() is called once a marker is needed
     return result;
   }
 
   Status mark() noexcept override {
-    // Seldom: issue() could not record one. It can be recorded once a capture has ended.
-    if (borrowed_ && markers_.newest() != issued_) {
-      const Status status = api_.check_capture(stream_);
-      if (is_capture(status)) return Status(StatusCode::kResourceExhausted, status.message());
-      HALYARD_RETURN_IF_ERROR(as_fault(status));
-    }
-    return record();
+    Status status;
+    if (borrowed_ && markers_.newest() != issued_) status = as_fault(api_.check_capture(stream_));
+    if (status.ok()) status = record();
+    // Seldom, as issue() records one: it can be recorded once the capture has ended.
+    if (is_capture(status)) return Status(StatusCode::kResourceExhausted, status.message());
+    return status;
   }
 
   // A fault hides what was complete before it and had not been polled.
@@ -204,10 +217,6 @@ class Lane : public timeline::NativeQueue {
     return status;
   }
 
-  static bool is_capture(const Status& status) noexcept {
-    return status.code() == StatusCode::kFailedPrecondition;
-  }
-
   // A native wait stays in front of what is issued next, and the engine must know of it: the device
   // that it waits for may be lost (rule 27).
   Status put(const timeline::Issue& issue, timeline::IssueResult& result) noexcept {
@@ -241,6 +250,7 @@ class Lane : public timeline::NativeQueue {
     // The flag is written first: a thread that the event wakes reads it.
     Status status = flag_.used() ? flag_.write(api_, stream_, issued_) : Status();
     if (status.ok()) status = api_.record(marker->event(), stream_);
+    if (borrowed_) name_capture(status);
     if (!status.ok()) {
       markers_.give_back(*marker);
       return as_loss(status);
@@ -250,12 +260,23 @@ class Lane : public timeline::NativeQueue {
     return {};
   }
 
-  // Converts the status of a call that succeeds on every healthy device.
+  // Replaces the status of a call by that of the capture, if there is one.
+  void name_capture(Status& status) const noexcept {
+    Status captured = api_.check_capture(stream_);
+    if (status.ok() || is_capture(captured)) status = std::move(captured);
+  }
+  static bool is_capture(const Status& status) noexcept {
+    return status.code() == StatusCode::kFailedPrecondition;
+  }
+
+  // Converts the status of a call that succeeds on every healthy device, but for a capture.
   static Status as_fault(const Status& status) {
     return status.code() == StatusCode::kResourceExhausted ? Status() : as_loss(status);
   }
   static Status as_loss(const Status& status) {
-    if (status.ok() || status.code() == StatusCode::kDeviceLost) return status;
+    if (status.ok() || status.code() == StatusCode::kDeviceLost || is_capture(status)) {
+      return status;
+    }
     return Status(StatusCode::kDeviceLost, status.message(), status.native_error());
   }
 
