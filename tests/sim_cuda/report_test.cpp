@@ -230,5 +230,20 @@ TEST(SimCudaProcess, Fork_BeforeCuInit_MayUseTheDriver) {
   EXPECT_EQ(run("fork_before_use").output, "synchronize 0\nchild 0\n");
 }
 
+// NVIDIA, "CUDA C++ Programming Guide", environment variables.
+TEST(SimCudaProcess, VisibleDevices_AreThoseOfTheVariable) {
+  const auto seen = [](const std::string& visible) {
+    return run("devices", "HALYARD_SIM_CUDA_DEVICES=4 CUDA_VISIBLE_DEVICES=" + visible).output;
+  };
+  EXPECT_EQ(seen("1"), "init 0\ndevice 1\n");
+  EXPECT_EQ(seen("2,1"), "init 0\ndevice 2\ndevice 1\n");
+  EXPECT_EQ(seen("0,2,-1,1"), "init 0\ndevice 0\ndevice 2\n");
+  EXPECT_EQ(seen("3,9,1"), "init 0\ndevice 3\n");
+  EXPECT_EQ(seen("GPU-68616c79-6172-642d-7369-6d2d63756402,0"), "init 0\ndevice 2\ndevice 0\n");
+  EXPECT_EQ(seen("GPU-68616c79"), "init 0\ndevice 0\n");
+  EXPECT_EQ(seen(""), "init 100\n");
+  EXPECT_EQ(seen("1,1"), "init 100\n");
+}
+
 }  // namespace
 }  // namespace halyard::testing

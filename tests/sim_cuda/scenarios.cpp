@@ -375,6 +375,18 @@ void fork_before_use() {
   print("child", status);
 }
 
+// The devices of the process, by the last byte of their UUID.
+void devices() {
+  print("init", cuInit(0));
+  int count = 0;
+  cuDeviceGetCount(&count);
+  for (int i = 0; i < count; ++i) {
+    unsigned char id[16] = {};
+    cuDeviceGetUuid_v2(id, i);
+    print("device", id[15]);
+  }
+}
+
 constexpr struct {
   std::string_view name;
   void (*run)();
@@ -396,6 +408,7 @@ constexpr struct {
                   {"touch_late", touch_late},
                   {"registered", registered},
                   {"pageable", pageable},
+                  {"devices", devices},
                   {"exit_with_globals", exit_with_globals},
                   {"fork_in_use", fork_in_use},
                   {"fork_before_use", fork_before_use}};

@@ -2,9 +2,12 @@
 //
 // Initialisation, and what devices say of themselves. The figures are those of a small GPU of the
 // compute capability, not of a product.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "sim/cuda/call.h"
 #include "sim/cuda/options.h"
@@ -99,15 +102,35 @@ Result attribute(int* value, int which, DeviceId device) {
   }
 }
 
+int index_of(DeviceId device) { return state().devices[static_cast<std::size_t>(device)].index; }
+
+void write_uuid(int index, Uuid& id) {
+  std::memcpy(id.bytes, "halyard-sim-cuda", 16);
+  id.bytes[15] = static_cast<std::uint8_t>(index);
+}
+
 Result uuid(Uuid* id, DeviceId device) {
   HALYARD_CUDA_REQUIRE(id != nullptr, kInvalidValue);
   HALYARD_CUDA_REQUIRE(is_device(device), kInvalidDevice);
-  std::memcpy(id->bytes, "halyard-sim-cuda", 16);
-  id->bytes[15] = static_cast<std::uint8_t>(device);
+  write_uuid(index_of(device), *id);
   return kSuccess;
 }
 
 }  // namespace
+
+std::string uuid_text(int device) {
+  Uuid id{};
+  write_uuid(device, id);
+  std::string text = "GPU-";
+  for (std::size_t i = 0; i < sizeof id.bytes; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(
+                                                      static_cast<std::uint8_t>(id.bytes[i])));
+    text += digits;
+  }
+  return text;
+}
 
 HALYARD_CUDA_EXPORT Result cuInit(unsigned flags) {
   HALYARD_CUDA_CALL(cuInit, kAnytime);
@@ -117,7 +140,11 @@ HALYARD_CUDA_EXPORT Result cuInit(unsigned flags) {
   // CUDA does not support fork(2) after cuInit. All calls of the child get this error, cuInit too:
   // triton-lang/triton, pull request 10443, and inducer/pycuda, issue 137.
   HALYARD_CUDA_REQUIRE(!all.is_child, kNotInitialized);
-  all.devices.resize(static_cast<std::size_t>(options().devices));
+  if (!all.is_initialized.load()) {
+    const std::vector<int> visible = visible_devices(options().devices);
+    HALYARD_CUDA_REQUIRE(!visible.empty(), kNoDevice);
+    for (const int index : visible) all.devices.emplace_back().index = index;
+  }
   all.is_initialized.store(true);
   return kSuccess;
 }
@@ -132,7 +159,7 @@ HALYARD_CUDA_EXPORT Result cuDriverGetVersion(int* version) {
 HALYARD_CUDA_EXPORT Result cuDeviceGetCount(int* count) {
   HALYARD_CUDA_CALL(cuDeviceGetCount, kInitialized);
   HALYARD_CUDA_REQUIRE(count != nullptr, kInvalidValue);
-  *count = options().devices;
+  *count = static_cast<int>(state().devices.size());
   return kSuccess;
 }
 
@@ -148,7 +175,8 @@ HALYARD_CUDA_EXPORT Result cuDeviceGetName(char* name, int size, DeviceId device
   HALYARD_CUDA_CALL(cuDeviceGetName, kInitialized);
   HALYARD_CUDA_REQUIRE(name != nullptr && size > 0, kInvalidValue);
   HALYARD_CUDA_REQUIRE(is_device(device), kInvalidDevice);
-  std::snprintf(name, static_cast<std::size_t>(size), "Halyard simulated GPU %d", device);
+  std::snprintf(name, static_cast<std::size_t>(size), "Halyard simulated GPU %d",
+                index_of(device));
   return kSuccess;
 }
 
@@ -205,7 +233,7 @@ HALYARD_CUDA_EXPORT Result cuDeviceGetPCIBusId(char* id, int size, DeviceId devi
   HALYARD_CUDA_CALL(cuDeviceGetPCIBusId, kInitialized);
   HALYARD_CUDA_REQUIRE(id != nullptr && size > 0, kInvalidValue);
   HALYARD_CUDA_REQUIRE(is_device(device), kInvalidDevice);
-  std::snprintf(id, static_cast<std::size_t>(size), "0000:%02X:00.0", device + 1);
+  std::snprintf(id, static_cast<std::size_t>(size), "0000:%02X:00.0", index_of(device) + 1);
   return kSuccess;
 }
 
@@ -215,8 +243,10 @@ HALYARD_CUDA_EXPORT Result cuDeviceGetByPCIBusId(DeviceId* device, const char* i
   unsigned bus = 0;
   const char* const text = std::strlen(id) > 8 ? std::strchr(id, ':') + 1 : id;
   HALYARD_CUDA_REQUIRE(std::sscanf(text, "%x", &bus) == 1, kInvalidValue);
-  HALYARD_CUDA_REQUIRE(is_device(static_cast<int>(bus) - 1), kInvalidDevice);
-  *device = static_cast<int>(bus) - 1;
+  const auto& devices = state().devices;
+  const auto found = std::ranges::find(devices, static_cast<int>(bus) - 1, &DeviceState::index);
+  HALYARD_CUDA_REQUIRE(found != devices.end(), kInvalidDevice);
+  *device = static_cast<DeviceId>(found - devices.begin());
   return kSuccess;
 }
 

@@ -4,6 +4,12 @@
 // (simulated_process.cpp).
 #include <pthread.h>
 
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <numeric>
+#include <string_view>
+
 #include "sim/cuda/options.h"
 #include "sim/cuda/process.h"
 #include "sim/cuda/report.h"
@@ -31,6 +37,10 @@ void end_thread(void* ended) {
 // The child has only the thread that called fork(2). So no other thread may hold a lock then, and a
 // driver that was in use is out of use in the child, where nothing would end what it waits for.
 void before_fork() {
+  // Made here unless they are, so that no other thread is inside the making. The options only after
+  // a call: the program may set their variables until the first one.
+  if (Entry::is_any_known()) (void)options();
+  (void)memory();
   state().mutex.lock();
   lock_report();
 }
@@ -44,13 +54,7 @@ void in_child() {
   unlock_all();
 }
 
-// What all calls use is made before a thread can be inside the making of it, as one forks.
 __attribute__((constructor)) void prepare_process() {
-  (void)options();
-  (void)state();
-  (void)memory();
-  lock_report();
-  unlock_report();
   has_thread_key = pthread_key_create(&thread_key, &end_thread) == 0;
   pthread_atfork(&before_fork, &unlock_all, &in_child);
 }
@@ -64,6 +68,36 @@ ThreadState& make_thread() {
   made_thread = new ThreadState;
   if (has_thread_key) pthread_setspecific(thread_key, made_thread);
   return *made_thread;
+}
+
+// NVIDIA, "CUDA C++ Programming Guide", environment variables: indices or beginnings of UUIDs, with
+// commas between. "If one of the indices is invalid, only the devices whose index precedes the
+// invalid index are visible". Of a device that is named twice it does not speak: none is visible.
+std::vector<int> visible_devices(int count) {
+  std::vector<int> visible(static_cast<std::size_t>(count));
+  std::iota(visible.begin(), visible.end(), 0);
+  const char* const text = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (text == nullptr) return visible;
+  visible.clear();
+  for (std::string_view rest = text; !rest.empty();) {
+    std::string_view name = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+    name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
+    name = name.substr(0, name.find_last_not_of(' ') + 1);
+    int index = -1;
+    if (name.starts_with("GPU-")) {
+      for (int i = 0; i < count && index < 0; ++i) {
+        if (uuid_text(i).starts_with(name)) index = i;
+      }
+    } else {
+      const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
+      if (error != std::errc{} || end != name.data() + name.size()) index = -1;
+    }
+    if (index < 0 || index >= count) break;
+    if (std::ranges::find(visible, index) != visible.end()) return {};
+    visible.push_back(index);
+  }
+  return visible;
 }
 
 // Nothing is freed, because threads of streams may still run, and calls may still come.

@@ -5,11 +5,17 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "sim/cuda/abi.h"
 #include "sim/cuda/options.h"
 
 namespace halyard::inline v0::sim::cuda {
+
+// Which of `count` devices the process sees, in its order: CUDA_VISIBLE_DEVICES. Read at cuInit.
+std::vector<int> visible_devices(int count);
+// "GPU-" and the digits of the device's UUID, as nvidia-smi prints it.
+std::string uuid_text(int device);
 
 // Reports what was never released. The State is locked.
 void report_unreleased();

@@ -41,7 +41,16 @@ std::string_view without_version(std::string_view name) {
 
 }  // namespace
 
+namespace {
+
+constinit std::atomic<bool> has_begun = false;
+
+}  // namespace
+
+bool Entry::is_any_known() { return has_begun.load(); }
+
 void Entry::make_known() {
+  has_begun.store(true);
   read_faults();
   if (!is_listed_.exchange(true)) {
     std::atomic<Entry*>& list = reports().entries;

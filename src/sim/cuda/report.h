@@ -17,6 +17,9 @@ class Entry {
  public:
   constexpr Entry(const char* name, bool is_built) : name_(name), is_built_(is_built) {}
 
+  // True once any function was called.
+  static bool is_any_known();
+
   const char* name() const { return name_; }
   bool is_built() const { return is_built_; }
   // Counts a call and returns its number, from 1.

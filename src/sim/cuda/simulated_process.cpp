@@ -31,6 +31,12 @@ ThreadState& this_thread() {
   return *thread;
 }
 
+std::vector<int> visible_devices(int count) {
+  std::vector<int> visible(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) visible[static_cast<std::size_t>(i)] = i;
+  return visible;
+}
+
 void begin_process(const Options& options) {
   options_of_process() = options;
   reset_report();

@@ -60,6 +60,7 @@ struct ContextState {
 inline constexpr int kMultiprocessors = 8;  // of every device
 
 struct DeviceState {
+  int index = 0;  // among all, of which the process may see some
   Context primary = nullptr;
   unsigned primary_references = 0;
   unsigned primary_flags = 0;

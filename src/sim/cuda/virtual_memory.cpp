@@ -76,8 +76,7 @@ Result check(const AllocationProperties* properties) {
   HALYARD_CUDA_REQUIRE(properties != nullptr && properties->type == kPinned, kInvalidValue);
   HALYARD_CUDA_REQUIRE(properties->handle_types == 0, kNotSupported);
   HALYARD_CUDA_REQUIRE(properties->location.type == kLocationDevice, kNotSupported);
-  HALYARD_CUDA_REQUIRE(properties->location.id >= 0 && properties->location.id < options().devices,
-                       kInvalidDevice);
+  HALYARD_CUDA_REQUIRE(is_device(properties->location.id), kInvalidDevice);
   return kSuccess;
 }
 
@@ -182,8 +181,7 @@ HALYARD_CUDA_EXPORT Result cuMemSetAccess(DevicePointer address, std::size_t siz
   std::uint64_t set = 0, cleared = 0;
   for (std::size_t i = 0; i < count; ++i) {
     HALYARD_CUDA_REQUIRE(list[i].location.type == kLocationDevice, kNotSupported);
-    HALYARD_CUDA_REQUIRE(list[i].location.id >= 0 && list[i].location.id < options().devices,
-                         kInvalidDevice);
+    HALYARD_CUDA_REQUIRE(is_device(list[i].location.id), kInvalidDevice);
     (list[i].flags != 0 ? set : cleared) |= std::uint64_t{1} << list[i].location.id;
   }
   return for_each_mapping(address, size, [&](DevicePointer at) {
