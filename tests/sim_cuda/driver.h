@@ -175,6 +175,12 @@ int cuGraphAddMemsetNode(Handle*, Handle, const Handle*, std::size_t, const Mems
 int cuGraphAddHostNode(Handle*, Handle, const Handle*, std::size_t, const HostNode*);
 int cuGraphAddChildGraphNode(Handle*, Handle, const Handle*, std::size_t, Handle);
 int cuGraphAddEventRecordNode(Handle*, Handle, const Handle*, std::size_t, Handle);
+int cuGraphClone(Handle*, Handle);
+int cuUserObjectCreate(Handle*, void*, HostFunction, unsigned, unsigned);
+int cuUserObjectRetain(Handle, unsigned);
+int cuUserObjectRelease(Handle, unsigned);
+int cuGraphRetainUserObject(Handle, Handle, unsigned, unsigned);
+int cuGraphReleaseUserObject(Handle, Handle, unsigned);
 int cuGraphAddMemFreeNode(Handle*, Handle, const Handle*, std::size_t, Address);
 int cuGraphAddDependencies(Handle, const Handle*, const Handle*, std::size_t);
 int cuGraphGetNodes(Handle, Handle*, std::size_t*);

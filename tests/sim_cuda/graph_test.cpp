@@ -2,6 +2,8 @@
 //
 // Graphs and capture. Source: cuda.h of CUDA 13.0 at the function that a case names.
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -333,8 +335,8 @@ Allocating capture_allocation(Handle in, unsigned long long flags) {
   return made;
 }
 
-// cuGraphLaunch: "If any allocations created by hGraphExec remain unfreed (from a previous launch) ...
-// the launch will fail with CUDA_ERROR_INVALID_VALUE". cuGraphAddMemAllocNode: "The allocation's
+// cuGraphLaunch: "If any allocations created by hGraphExec remain unfreed (from a previous launch)
+// ... the launch will fail with CUDA_ERROR_INVALID_VALUE". cuGraphAddMemAllocNode: "The allocation's
 // address remains fixed across instantiations and launches."
 TEST_F(SimCudaGraph, AllocationNode_IsLaunchedAgainAfterTheFree) {
   const Handle in = stream();
@@ -403,6 +405,68 @@ TEST_F(SimCudaGraph, FreeNode_TakesMemoryOfAllocationNodesOnly) {
   EXPECT_EQ(cuMemFreeAsync(pooled, in), kInvalidValue);
   EXPECT_EQ(cuStreamEndCapture(in, &captured), kSuccess);
   EXPECT_EQ(cuMemFreeAsync(pooled, in), kSuccess);
+}
+
+// Counts the ends of user objects, whose destructors run on a thread of the driver.
+struct Ends {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int count = 0;
+
+  static void add(void* self) {
+    Ends& ends = *static_cast<Ends*>(self);
+    const std::lock_guard lock(ends.mutex);
+    ++ends.count;
+    ends.changed.notify_all();
+  }
+  int now() {
+    const std::lock_guard lock(mutex);
+    return count;
+  }
+  void await(int wanted) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return count >= wanted; });
+  }
+};
+
+// cuUserObjectCreate, cuGraphRetainUserObject: the object ends with its last reference, whether the
+// program's, a graph's, an executable graph's or that of a launch in flight. cuda-core keeps what
+// its graphs use that way.
+TEST_F(SimCudaGraph, UserObject_EndsWithItsLastReference) {
+  static Ends ends;
+  const Handle of = graph(), in = stream();
+  Handle object = nullptr, copy = nullptr;
+  EXPECT_EQ(cuUserObjectCreate(&object, &ends, &Ends::add, 0, 1), kInvalidValue);
+  EXPECT_EQ(cuUserObjectCreate(&object, &ends, &Ends::add, 1, 0), kInvalidValue);
+  ASSERT_EQ(cuUserObjectCreate(&object, &ends, &Ends::add, 1, 1), kSuccess);
+  EXPECT_EQ(cuUserObjectRetain(object, 2), kSuccess);
+  EXPECT_EQ(cuGraphRetainUserObject(of, object, 2, 0), kSuccess);
+  EXPECT_EQ(cuGraphReleaseUserObject(of, object, 3), kInvalidValue);
+  EXPECT_EQ(cuGraphReleaseUserObject(of, object, 1), kSuccess);
+  EXPECT_EQ(cuUserObjectRelease(object, 4), kInvalidValue);
+  EXPECT_EQ(cuUserObjectRelease(object, 3), kSuccess);
+  Gate gate;
+  HostNode hold{&Gate::wait, &gate};
+  Handle node = nullptr;
+  ASSERT_EQ(cuGraphAddHostNode(&node, of, nullptr, 0, &hold), kSuccess);
+  const Handle exec = instantiate(of);
+  ASSERT_EQ(cuGraphClone(&copy, of), kSuccess);
+  EXPECT_EQ(cuGraphDestroy(of), kSuccess);
+  EXPECT_EQ(cuGraphDestroy(copy), kSuccess);
+  ASSERT_EQ(cuGraphLaunch(exec, in), kSuccess);
+  EXPECT_EQ(cuGraphExecDestroy(exec), kSuccess);
+  EXPECT_EQ(ends.now(), 0);
+  gate.open();
+  ends.await(1);
+
+  // Moved from the program: the graph has the only reference.
+  const Handle second = graph();
+  ASSERT_EQ(cuUserObjectCreate(&object, &ends, &Ends::add, 1, 1), kSuccess);
+  EXPECT_EQ(cuGraphRetainUserObject(second, object, 1, 1), kSuccess);
+  EXPECT_EQ(ends.now(), 1);
+  EXPECT_EQ(cuGraphDestroy(second), kSuccess);
+  ends.await(2);
+  EXPECT_EQ(cuStreamSynchronize(in), kSuccess);
 }
 
 }  // namespace

@@ -79,6 +79,7 @@ using GraphNode = Shell<struct NodeState>*;
 using GraphExec = Shell<struct ExecState>*;
 using Pool = Shell<struct PoolState>*;
 using Array = Shell<struct ArrayState>*;
+using UserObject = Shell<struct UserObjectState>*;
 using StreamCallback = void (*)(Stream, Result, void*);
 
 inline constexpr std::size_t kMostDevices = 64;

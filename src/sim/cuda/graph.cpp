@@ -82,6 +82,7 @@ Result add_node(GraphState& graph, std::span<const GraphNode> dependencies, Work
 
 std::shared_ptr<GraphState> clone(const GraphState& graph) {
   auto copy = std::make_shared<GraphState>();
+  copy->users = graph.users;
   std::map<const NodeState*, NodeState*> copies;
   for (const auto& node : graph.nodes) {
     Work work = node->work;
@@ -138,6 +139,7 @@ Result instantiate(GraphState& graph, std::uint64_t flags, std::shared_ptr<ExecS
     const NodeType type = type_of(node.work);
     return type == kEmptyNode || type == kKernelNode || type == kCopyNode || type == kFillNode;
   });
+  for (const auto& [object, references] : graph.users) plan->users.push_back(object);
   made->plan = std::move(plan);
   exec = std::move(made);
   return kSuccess;
@@ -227,6 +229,8 @@ UpdateResult update_exec(ExecState& exec, GraphState& graph, NodeState*& culprit
     }
     planned.work = std::move(work);
   }
+  plan->users.clear();
+  for (const auto& [object, references] : graph.users) plan->users.push_back(object);
   exec.plan = std::move(plan);
   culprit = nullptr;
   return kUpdateSuccess;

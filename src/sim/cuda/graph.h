@@ -24,6 +24,19 @@ struct NodeState {
   GraphNode handle = nullptr;
 };
 
+// Calls its destructor at its end.
+struct UserObjectState {
+  static constexpr Kind kKind = Kind::kUserObject;
+  static constexpr const char* kName = "user object";
+
+  ~UserObjectState();
+
+  HostFunction destroy = nullptr;
+  void* data = nullptr;
+  std::uint64_t references = 0;  // the program's
+  UserObject handle = nullptr;
+};
+
 struct GraphState {
   static constexpr Kind kKind = Kind::kGraph;
   static constexpr const char* kName = "graph";
@@ -32,6 +45,7 @@ struct GraphState {
 
   std::vector<std::shared_ptr<NodeState>> nodes;  // in the order in which they were added
   bool is_child = false;                          // a clone inside a node; its handle is borrowed
+  std::map<std::shared_ptr<UserObjectState>, std::uint64_t> users;  // with the references it has
   Graph handle = nullptr;
 };
 

@@ -31,6 +31,7 @@ enum class Kind : std::uint32_t {
   kExec,
   kPool,
   kArray,
+  kUserObject,
 };
 
 template <class T>

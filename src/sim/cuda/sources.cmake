@@ -31,6 +31,7 @@ set(HALYARD_SIM_CUDA_SOURCES
   stream.cpp
   stream_calls.cpp
   unsupported.cpp
+  user_object.cpp
   virtual_memory.cpp
   work.cpp)
 list(TRANSFORM HALYARD_SIM_CUDA_SOURCES PREPEND ${CMAKE_CURRENT_LIST_DIR}/)

@@ -109,8 +109,10 @@ struct PlanNode {
   std::vector<std::size_t> dependencies;  // indices of earlier nodes
   bool is_enabled = true;
 };
+struct UserObjectState;
 struct Plan {
   std::vector<PlanNode> nodes;
+  std::vector<std::shared_ptr<UserObjectState>> users;  // kept until no launch is in flight
   bool only_computes = false;  // kernels, copies and memsets: what does nothing in null mode
 };
 
