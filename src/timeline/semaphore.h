@@ -30,6 +30,7 @@
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/timeline/point.h"
+#include "timeline/access_checker.h"
 #include "timeline/domain.h"
 #include "timeline/domain_treaps.h"
 #include "timeline/effects.h"
@@ -41,7 +42,6 @@ class Parker;
 
 namespace halyard::inline v0::timeline {
 
-class AccessChecker;
 class Engine;
 class LaneTracker;
 class Visit;
