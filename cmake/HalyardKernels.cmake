@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# halyard_add_kernels(<target> <file>... [TARGETS <name>...] [MANIFEST <file.json>])
+# halyard_add_kernels(<target> <file>... [TARGETS <name>...] [MANIFEST <file.json>] [CHECKED])
 #
 # Compiles each kernel file (.hyk; .cu, .cl, .comp or .metal) to <file>.hyx with `halyard compile`, as part of building
 # <target>. Creates <target>, built by default, if it does not exist. TARGETS are targets of the kernel compiler, as in
 # `halyard compile --target`; its default without them. MANIFEST describes the kernels of files other than .hyk.
+# CHECKED makes the images for CPUs checked builds (`halyard compile --checked-cpu`); the others are as without it.
+# It may depend on the configuration: $<$<CONFIG:Debug>:CHECKED>.
 # A kernel file or manifest that does not exist is an error of the call, unless a command above generates it; so is a
 # kernel file with another ending.
 #
 # The results are in the folder `kernels` beside the programs: ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/kernels if that is
 # set, else ${CMAKE_CURRENT_BINARY_DIR}/kernels. The property HALYARD_KERNELS of <target> lists their paths. A kernel
-# file is compiled again if it, a file that it includes, or the compiler has changed; with HALYARD_KERNELS_ONCE, not
-# for the compiler.
+# file is compiled again if it, a file that it includes, the options or the compiler have changed; with
+# HALYARD_KERNELS_ONCE, not for the compiler.
 
 # Stops unless the file exists or is generated. `what` is its kind, for the message.
 function(_halyard_require_file target what path)
@@ -24,7 +26,18 @@ function(_halyard_require_file target what path)
 endfunction()
 
 function(halyard_add_kernels target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" MANIFEST TARGETS)
+  set(checked "")
+  set(arguments ${ARGN})
+  foreach(argument IN LISTS arguments)
+    if(argument MATCHES "^\\$<.*CHECKED")  # by a generator expression, wherever it is
+      list(REMOVE_ITEM arguments "${argument}")
+      string(REPLACE CHECKED --checked-cpu checked "${argument}")
+    endif()
+  endforeach()
+  cmake_parse_arguments(arg CHECKED MANIFEST TARGETS ${arguments})
+  if(arg_CHECKED)
+    set(checked --checked-cpu)
+  endif()
   if(NOT arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "halyard_add_kernels(${target}): no kernel files")
   endif()
@@ -45,6 +58,14 @@ function(halyard_add_kernels target)
   foreach(name IN LISTS arg_TARGETS)
     list(APPEND options --target ${name})
   endforeach()
+  set(others ${arg_TARGETS})
+  list(FILTER others EXCLUDE REGEX "^(default|x86-64.*|aarch64)$")
+  if(checked AND others)
+    list(JOIN others ", " others)
+    message(STATUS
+      "halyard_add_kernels(${target}): CHECKED is for CPUs: the images for ${others} have no checks")
+  endif()
+  get_property(many_configurations GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
 
   set(compiler ${tool})
   if(HALYARD_KERNELS_ONCE)
@@ -72,13 +93,22 @@ function(halyard_add_kernels target)
       get_filename_component(manifest ${arg_MANIFEST} ABSOLUTE)
       set(manifest --manifest ${manifest})
     endif()
+    # Changes with the options: makefiles do not depend on their commands.
+    string(MD5 folder ${directory})
+    string(SUBSTRING ${folder} 0 8 folder)
+    set(stamp ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${name}-${folder}.options)
+    if(many_configurations)
+      string(APPEND stamp .$<CONFIG>)
+    endif()
+    file(GENERATE OUTPUT ${stamp} CONTENT "${options} ${manifest} ${checked}\n")
     add_custom_command(
       OUTPUT ${output}
       COMMAND $<TARGET_FILE:${tool}> compile ${path} -o ${output} --depfile ${output}.d
-              ${options} ${manifest}
-      DEPENDS ${path} ${compiler}
+              ${options} ${manifest} "${checked}"
+      DEPENDS ${path} ${compiler} ${stamp}
       DEPFILE ${output}.d
       COMMENT "Compiling kernels ${name}.hyx"
+      COMMAND_EXPAND_LISTS
       VERBATIM)
     list(APPEND outputs ${output})
   endforeach()

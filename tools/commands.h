@@ -40,6 +40,7 @@ struct CompileOptions {
   int optimization = 3;
   bool debug = false;
   bool checked = false;
+  bool checked_cpu = false;
   CacheOptions cache;
   bool json = false;
 };

@@ -60,6 +60,7 @@ Result<int> compile(const CompileOptions& options) {
   what.optimization = options.optimization;
   what.debug = options.debug;
   what.checked = options.checked;
+  what.checked_cpu = options.checked_cpu;
   std::vector<std::string> inputs;
   what.inputs = &inputs;
   HALYARD_ASSIGN_OR_RETURN(const CompiledSource compiled, compile_source(what, options.cache));

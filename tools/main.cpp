@@ -94,7 +94,11 @@ void add_compile(CLI::App& app, Action& action) {
   command->add_option("-O", options->optimization, "Optimisation level, 0 to 3; default 3")
       ->type_name("N");
   command->add_flag("--debug", options->debug, "Keep symbols and line tables");
-  command->add_flag("--checked", options->checked, "Trap indices outside tensors");
+  command->add_flag("--checked", options->checked,
+                    "On CPUs report, and on GPUs trap, indices outside tensors; on CPUs also those "
+                    "outside buffers and arrays");
+  command->add_flag("--checked-cpu", options->checked_cpu,
+                    "--checked for the images for CPUs alone");
 }
 
 void add_inspect(CLI::App& app, Action& action) {

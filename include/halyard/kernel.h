@@ -190,9 +190,11 @@ struct hy_wg {
                  "a workgroup has 1 to 1024 items");                                          \
   _Static_assert(hy$shared$##name <= 32768, "shared arrays hold 32 KiB at most");             \
   _Static_assert(hy$private$##name <= 256, "private values hold 256 bytes per item at most"); \
+  HY_TYPES(name, __VA_ARGS__)                                                                 \
   HY_BODY(name, __VA_ARGS__);                                                                 \
   HY_ENTRY(name, x, y, z, __VA_ARGS__)                                                        \
   HY_BODY(name, __VA_ARGS__)
+#define HY_TYPES(name, ...) /* kernel_checked.h has some */
 #define HY_BODY(name, ...)                                                                       \
   HY_FN void hy_body_##name(const hy_index hy_gx, const hy_index hy_gy, const hy_index hy_gz,    \
                             const hy_index hy_cx, const hy_index hy_cy, const hy_index hy_cz,    \
@@ -278,6 +280,9 @@ struct hy_wg {
 #endif
 #include "halyard/kernel_math.h"
 #include "halyard/kernel_tensor.h"
+#if defined(HY_CHECKED) && !defined(HY_DEVICE) && !defined(HY_RULES)
+#include "halyard/kernel_checked.h"
+#endif
 
 /* A kernel cannot ask how its target runs it. */
 #undef HY_DEVICE

@@ -46,8 +46,9 @@
  *   HY_TILE_ITEMS2(y, i, j) { }    a block over the elements of the own tile that lie in the
  *                          tensor, instead of over items; declares i and j
  *
- * An index outside the tensor or beyond the edge is an error in the kernel. HY_AT2 and HY_Y2 trap
- * it if `halyard compile --checked` defines HY_CHECKED.
+ * An index outside the tensor or beyond the edge is an error in the kernel. If `halyard compile
+ * --checked` defines HY_CHECKED, HY_AT2 and HY_Y2 trap it on a GPU, and on a CPU it ends the group
+ * with a message (kernel_checked.h).
  */
 #ifndef HALYARD_KERNEL_TENSOR_H_
 #define HALYARD_KERNEL_TENSOR_H_

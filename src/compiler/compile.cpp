@@ -22,6 +22,7 @@
 #include "compiler/syntax_tree.h"
 #include "compiler/target.h"
 #include "kernel/cpu_abi.h"
+#include "kernel/cpu_checked.h"
 #include "kernel/device_abi.h"
 #include "kernel/hyx.h"
 
@@ -138,7 +139,17 @@ class Compilation {
         {"-fPIC", "-ffunction-sections", "-fno-stack-protector", "-fno-asynchronous-unwind-tables",
          "-shared", "-nostdlib", "-fuse-ld=lld", "-Wl,-z,defs", "-Wl,-z,noexecstack",
          "-Wl,--gc-sections", "-Wl,--build-id=none", options_.debug ? "-g" : "-s"});
-    return image_of(target, kernel::kCpuConvention, compile(to_image(std::move(arguments))));
+    const bool checked = is_checked(target);
+    if (checked) {  // halyard/kernel_checked.h
+      arguments.insert(arguments.end(),
+                       {"-DHY_CHECKED", "-fsanitize=array-bounds",
+                        "-fno-sanitize-recover=array-bounds",
+                        // An array at the end of a struct is as long as it is declared.
+                        "-fstrict-flex-arrays=3",
+                        "-fsanitize-undefined-strip-path-components=-1"});  // the file's name alone
+    }
+    return image_of(target, checked ? kernel::kCheckedCpuConvention : kernel::kCpuConvention,
+                    compile(to_image(std::move(arguments))));
   }
 
   // In two steps: C cannot express a group's size, so it is added to the intermediate code.
@@ -147,6 +158,7 @@ class Compilation {
     Arguments arguments = machine(target);
     if (options_.debug) arguments.push_back("-gline-tables-only");
     Arguments front = arguments;
+    if (is_checked(target)) front.push_back("-DHY_CHECKED");
     front.insert(front.end(),
                  {"-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes", "-o", path.string()});
     HALYARD_ASSIGN_OR_RETURN(const ProcessOutput output, compile(std::move(front)));
@@ -164,10 +176,11 @@ class Compilation {
 
   // From the syntax tree alone: clang generates no code.
   Result<Image> build_shader(const Target& target, const std::vector<Kernel>& kernels) const {
-    if (options_.checked) {
+    if (is_checked(target)) {
       return error(StatusCode::kUnimplemented,
-                   "{}: {} has no trap, so it cannot be a checked build", options_.source,
-                   target.name);
+                   "{}: {} has no trap, so it cannot be a checked build; --checked-cpu checks the "
+                   "images for CPUs alone",
+                   options_.source, target.name);
     }
     HALYARD_ASSIGN_OR_RETURN(const ProcessOutput output,
                              compile({fmt::format("--target={}", target.triple), "-DHY_TEXT", "-w",
@@ -180,11 +193,17 @@ class Compilation {
     return image;
   }
 
+  bool is_checked(const Target& target) const {
+    return options_.checked || (options_.checked_cpu && target.family == Family::kCpu);
+  }
+
   // Options for the processor and code generation.
   Arguments machine(const Target& target) const {
     const bool hsaco = target.family == Family::kHsaco;
-    // At -O0 AMD's kernels require hidden arguments, used or not.
-    const int level = hsaco ? std::max(1, options_.optimization) : options_.optimization;
+    // At -O0 AMD's kernels require hidden arguments, used or not, and a check does not find the size
+    // of an atomic's array.
+    const bool optimized = hsaco || is_checked(target);
+    const int level = optimized ? std::max(1, options_.optimization) : options_.optimization;
     Arguments arguments = {fmt::format("--target={}", target.triple), fmt::format("-O{}", level),
                            // The check pass has reported the warnings.
                            "-w", "-fvisibility=hidden"};
@@ -231,7 +250,6 @@ class Compilation {
                      "-include",
                      tools_.include_dir + "/halyard/kernel.h",
                      "-I" + tools_.include_dir};
-    if (options_.checked) all.push_back("-DHY_CHECKED");
     for (const std::string& directory : options_.include_dirs) all.push_back("-I" + directory);
     all.insert(all.end(), std::make_move_iterator(arguments.begin()),
                std::make_move_iterator(arguments.end()));

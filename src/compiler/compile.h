@@ -30,7 +30,10 @@ struct CompileOptions {
   std::string clang;  // a path, or a name in PATH; empty: $HALYARD_CLANG, else clang-19 or another
   int optimization = 3;                        // clang's -O level, 0 to 3
   bool debug = false;                          // keep symbols and line tables in the images
-  bool checked = false;                        // indices outside tensors trap
+  // A CPU's image reports an access outside a binding, tile or array (kernel/cpu_checked.h), a
+  // GPU's traps an index outside a tensor.
+  bool checked = false;
+  bool checked_cpu = false;  // the same of the images for CPUs; the others are as without
   std::string* warnings = nullptr;             // receives clang's warnings, if any
   std::vector<std::string>* inputs = nullptr;  // receives the paths of all files that were read
 };
@@ -43,7 +46,7 @@ std::vector<std::string_view> known_targets();
 //   kInvalidArgument  the source breaks a rule or does not compile (the message is the diagnostics,
 //                     with the source's lines), or an option is wrong
 //   kUnavailable      clang, halyard/kernel.h or a program that a target needs is missing
-//   kUnimplemented    `checked` for a target that cannot trap
+//   kUnimplemented    `checked` for a target that has no trap
 Result<std::vector<std::byte>> compile(const CompileOptions& options);
 
 // The programs and headers that compile() uses.

@@ -70,7 +70,8 @@ base::ContentHash key_of(const CompileOptions& options, const Toolchain& tools,
       options.targets,
       options.optimization,
       options.debug,
-      options.checked};
+      options.checked,
+      options.checked_cpu};
   if (std::ranges::find(options.targets, "spirv-1.5") != options.targets.end()) {
     for (const char* const tool : {"glslangValidator", "spirv-link"}) {
       key.push_back(stamp(find_program(tool)));

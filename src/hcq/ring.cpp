@@ -62,28 +62,30 @@ void drop(const Packet& packet, std::uint32_t header) noexcept {
 
 Result<std::unique_ptr<Ring>> Ring::create(RingGroup& group, SignalObject* sequence,
                                            std::size_t capacity, RingFeeder* feeder,
-                                           RingPriority priority) {
+                                           RingPriority priority, RingFaults* faults) {
   assert(std::has_single_bit(capacity) && capacity >= 2);
   std::unique_ptr<Packet[]> slots(new (std::nothrow) Packet[capacity]);
   if (slots == nullptr) {
     return error(StatusCode::kResourceExhausted, "ring: no memory for {} packets", capacity);
   }
-  std::unique_ptr<Ring> ring(
-      new (std::nothrow) Ring(group, sequence, std::move(slots), capacity, feeder, priority));
+  std::unique_ptr<Ring> ring(new (std::nothrow) Ring(group, sequence, std::move(slots), capacity,
+                                                     feeder, priority, faults));
   if (ring == nullptr) return error(StatusCode::kResourceExhausted, "ring: no memory");
   HALYARD_RETURN_IF_ERROR(group.add(*ring));
   return ring;
 }
 
 Ring::Ring(RingGroup& group, SignalObject* sequence, std::unique_ptr<Packet[]> slots,
-           std::size_t capacity, RingFeeder* feeder, RingPriority priority) noexcept
+           std::size_t capacity, RingFeeder* feeder, RingPriority priority,
+           RingFaults* faults) noexcept
     : slots_(std::move(slots)),
       mask_(capacity - 1),
       shift_(std::countr_zero(capacity)),
       group_(group),
       sequence_(sequence),
       feeder_(feeder),
-      priority_(priority) {}
+      priority_(priority),
+      faults_(faults) {}
 
 Ring::~Ring() { assert(!pending() || state_.load(std::memory_order_relaxed) == kClosed); }
 
@@ -211,6 +213,11 @@ Ring::Step Ring::execute(Packet& packet, PacketKind kind, Slice& slice) noexcept
           return Step::kYield;
         case Outcome::kJob:
           return Step::kJob;
+        case Outcome::kFault:
+          // Blocked without a signal: the role goes to close() alone.
+          write_back();
+          state_.store(kBlocked, std::memory_order_release);
+          return Step::kBlocked;
       }
     }
   }
@@ -344,6 +351,12 @@ void Ring::start_tasks(TaskGraph& tasks) noexcept {
   tasks_over_.store(false, std::memory_order_relaxed);
   job_.tasks = &tasks;
   open_job(PacketKind::kCustom, tasks.seats(), 1);
+}
+
+Outcome Ring::fault(const Status& cause) noexcept {
+  assert(faults_ != nullptr);
+  faults_->fault(cause);
+  return Outcome::kFault;
 }
 
 // A chunk is a seat here. A thread that leaves before the run is complete returns its seat: to be

@@ -46,17 +46,29 @@ class RingFeeder {
   ~RingFeeder() = default;
 };
 
+// Receives the fault of a packet, before the ring stops. The role holder calls it.
+class RingFaults {
+ public:
+  virtual void fault(const Status& cause) noexcept = 0;
+
+ protected:
+  ~RingFaults() = default;
+};
+
 class Ring final : private base::Notify {
  public:
   // Limit on the bindings of a kernel whose addresses are resolved when it runs.
   static constexpr std::size_t kScratchPointers = 64;
+  // Of scratch(). Checked kernels need more than the addresses.
+  static constexpr std::size_t kScratchBytes = 1088;
 
   // `capacity` is a number of packets, a power of two. `sequence` (may be null) receives the lane
-  // values; only this ring writes it. `group` and `feeder` (may be null) outlive the ring. Errors:
-  // kResourceExhausted.
+  // values; only this ring writes it. `group`, `feeder` and `faults` outlive the ring; the latter
+  // may be null, `faults` if no packet has one. Errors: kResourceExhausted.
   static Result<std::unique_ptr<Ring>> create(RingGroup& group, SignalObject* sequence,
                                               std::size_t capacity, RingFeeder* feeder = nullptr,
-                                              RingPriority priority = RingPriority::kNormal);
+                                              RingPriority priority = RingPriority::kNormal,
+                                              RingFaults* faults = nullptr);
   // Precondition: close() has returned, or nothing was ever pushed.
   ~Ring();
 
@@ -150,6 +162,9 @@ class Ring final : private base::Notify {
                   std::uint32_t pattern_size) noexcept;
   // Makes a job of a run that TaskGraph::begin() has started.
   void start_tasks(TaskGraph& tasks) noexcept;
+  // The packet cannot end. The ring runs nothing any more, and its sequence stays: it waits for
+  // close(). The function returns the result.
+  Outcome fault(const Status& cause) noexcept;
 
   // ---- For threads that run tasks.
 
@@ -184,7 +199,8 @@ class Ring final : private base::Notify {
   };
 
   Ring(RingGroup& group, SignalObject* sequence, std::unique_ptr<Packet[]> slots,
-       std::size_t capacity, RingFeeder* feeder, RingPriority priority) noexcept;
+       std::size_t capacity, RingFeeder* feeder, RingPriority priority,
+       RingFaults* faults) noexcept;
 
   // 24 bits. The first lap is 1, so that zeroed memory holds no packet.
   std::uint32_t lap_at(std::uint64_t index) const noexcept {
@@ -224,6 +240,7 @@ class Ring final : private base::Notify {
   SignalObject* const sequence_;
   RingFeeder* const feeder_;
   const RingPriority priority_;
+  RingFaults* const faults_;
   base::Atomic<bool> closing_{false};  // set once, read for each packet
 
   // The role, and the values that its holder publishes.
@@ -251,7 +268,7 @@ class Ring final : private base::Notify {
   base::Atomic<std::uint32_t> finished_{0};
   base::Atomic<std::uint64_t> notified_{0};  // notifications that have returned
 
-  alignas(64) void* scratch_[kScratchPointers];
+  alignas(64) void* scratch_[kScratchBytes / sizeof(void*)];
 };
 
 }  // namespace halyard::inline v0::hcq

@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/format.h"
 #include "base/native_call.h"
+#include "kernel/cpu_checked.h"
 
 namespace halyard::inline v0::kernel {
 namespace {
@@ -98,10 +99,32 @@ std::span<const std::string_view> cpu_targets() noexcept {
 #endif
 }
 
-Result<Ref<CpuImage>> CpuImage::load(const Hyx& hyx) {
-  HALYARD_ASSIGN_OR_RETURN(const ImageInfo* const image,
-                           hyx.image_for(cpu_targets(), kCpuConvention));
-  return load(image->bytes, base::format("{}, image {}", hyx.name(), image->target));
+Result<Ref<CpuImage>> CpuImage::load(const Hyx& hyx, Runs runs) {
+  const Result<const ImageInfo*> image = hyx.image_for(cpu_targets(), kCpuConvention);
+  const auto load_image = [&](const ImageInfo& info) {
+    return load(info.bytes, base::format("{}, image {}", hyx.name(), info.target));
+  };
+  if (image.ok()) return load_image(**image);
+  const Result<const ImageInfo*> checked = hyx.image_for(cpu_targets(), kCheckedCpuConvention);
+  if (!checked.ok()) return image.status();
+  if (runs == Runs::kUnchecked) {
+    return error(StatusCode::kUnavailable,
+                 "{}: a checked build ({}), which only cpu:// runs: compile it without --checked",
+                 hyx.name(), kCheckedCpuConvention);
+  }
+  HALYARD_ASSIGN_OR_RETURN(Ref<CpuImage> loaded, load_image(**checked));
+  HALYARD_RETURN_IF_ERROR(loaded->set_fault_handler());
+  return loaded;
+}
+
+Status CpuImage::set_fault_handler() {
+  void* const symbol = native_call(kEntry, [&] { return ::dlsym(library_, kFaultHandler); });
+  if (symbol == nullptr) {
+    return error(StatusCode::kDataLoss, "{}: a checked build without {}", name_, kFaultHandler);
+  }
+  *static_cast<void (**)(const CheckedFault*)>(symbol) = &handle_fault;
+  checked_ = true;
+  return {};
 }
 
 Result<Ref<CpuImage>> CpuImage::load(std::span<const std::byte> image, std::string_view name) {

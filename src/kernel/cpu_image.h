@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,9 +28,11 @@ HALYARD_EXPORT std::span<const std::string_view> cpu_targets() noexcept;
 
 class HALYARD_EXPORT CpuImage final : public RefCounted {
  public:
-  // Loads the best image of `hyx` for this CPU. Errors: kUnavailable if there is none; else as
-  // below.
-  static Result<Ref<CpuImage>> load(const Hyx& hyx);
+  enum class Runs : std::uint8_t { kUnchecked, kChecked };  // kChecked: both
+
+  // Loads the best image of `hyx` for this CPU. Errors: kUnavailable if there is none, also where
+  // there is only a checked one (cpu_checked.h) and the caller runs none; else as below.
+  static Result<Ref<CpuImage>> load(const Hyx& hyx, Runs runs = Runs::kUnchecked);
   // `name` is for messages. Errors:
   //   kDataLoss           not an ELF shared object for this machine, or the dynamic linker
   //                       refuses it; the message has the linker's text
@@ -42,6 +45,8 @@ class HALYARD_EXPORT CpuImage final : public RefCounted {
   static Status check(std::span<const std::byte> image, std::string_view target,
                       std::string_view name);
 
+  // Whether its entries are those of a checked build, for run_checked().
+  bool checked() const noexcept { return checked_; }
   // The entry of a kernel. Valid while this image is referenced. Errors: kNotFound.
   Result<CpuEntry> entry(std::string_view kernel) const;
   // The entries of all kernels of `hyx`, in its order. Errors: kDataLoss if the image lacks one;
@@ -52,11 +57,13 @@ class HALYARD_EXPORT CpuImage final : public RefCounted {
   CpuImage(base::Descriptor file, std::string name)
       : file_(std::move(file)), name_(std::move(name)) {}
   ~CpuImage() override;
+  Status set_fault_handler();
 
   // Open until the end. The dynamic linker identifies a library by its path, and would take a new
   // image under a reused descriptor number for this one.
   base::Descriptor file_;
   void* library_ = nullptr;
+  bool checked_ = false;
   std::string name_;
 };
 

@@ -30,3 +30,28 @@ expect("halyard_add_kernels(app): 'CMakeLists.txt' is not named as a kernel file
        CMakeLists.txt)
 expect("halyard_add_kernels(app): no manifest 'square.json' in ${source}" square.hyk MANIFEST square.json)
 expect("halyard_add_kernels(app): two kernel files would become square.hyx" square.hyk ${source}/square.hyk)
+
+# Expects the options of the compiler for square.hyk in a configuration `type`, after a call with ARGN.
+function(expect_options expected type)
+  file(REMOVE_RECURSE ${BUILD})
+  execute_process(
+    COMMAND ${CMAKE_COMMAND} -S ${source} -B ${BUILD} -G ${GENERATOR} -DCMAKE_BUILD_TYPE=${type} "-DKERNELS=${ARGN}"
+    RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_QUIET)
+  file(GLOB stamp ${BUILD}/CMakeFiles/square-*.options)
+  file(READ ${stamp} options)
+  string(STRIP "${options}" options)
+  if(NOT result EQUAL 0 OR NOT options STREQUAL expected)
+    message(SEND_ERROR "'${ARGN}', ${type}: expected the options '${expected}', got (${result}): '${options}'")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+expect_options("" Debug square.hyk)
+expect_options("--checked-cpu" Release square.hyk CHECKED)
+expect_options("--checked-cpu" Debug square.hyk "$<$<CONFIG:Debug>:CHECKED>")
+expect_options("" Release square.hyk "$<$<CONFIG:Debug>:CHECKED>")
+expect_options("--target;default;--target;spirv-1.5  --checked-cpu" Debug
+               square.hyk TARGETS default spirv-1.5 "$<$<CONFIG:Debug>:CHECKED>")
+if(NOT output MATCHES "halyard_add_kernels\\(app\\): CHECKED is for CPUs: the images for spirv-1.5 have no checks")
+  message(SEND_ERROR "CHECKED does not say what it leaves out: ${output}")
+endif()

@@ -12,6 +12,7 @@
 #include "hcq/slice.h"
 #include "hcq/task_graph.h"
 #include "hcq/work.h"
+#include "kernel/cpu_checked.h"
 #include "trace/command_note.h"
 
 namespace halyard::inline v0::cpu {
@@ -54,8 +55,37 @@ bool runs_nothing(const hal::DispatchCommand& dispatch) noexcept {
          std::find(dispatch.groups, dispatch.groups + 3, 0u) != dispatch.groups + 3;
 }
 
+const Executable& executable_of(const hal::DispatchCommand& dispatch) noexcept {
+  return *static_cast<const Executable*>(dispatch.executable);
+}
+
 hcq::Kernel kernel_of(const hal::DispatchCommand& dispatch) noexcept {
-  return static_cast<const Executable*>(dispatch.executable)->entry(dispatch.function);
+  return executable_of(dispatch).entry(dispatch.function);
+}
+
+// A dispatch of a checked kernel, which also gets the sizes of its bindings. False if it became a
+// job.
+bool start_checked(hcq::Ring& ring, const hal::DispatchCommand& dispatch,
+                   const hal::BoundRange* table) noexcept {
+  static_assert(sizeof(kernel::CheckedCall) <= hcq::Ring::kScratchBytes);
+  const Executable& executable = executable_of(dispatch);
+  auto& call = *::new (static_cast<void*>(ring.scratch())) kernel::CheckedCall;
+  call.entry = executable.entry(dispatch.function);
+  call.kernel = &executable.file().kernels()[dispatch.function];
+  call.faults = &executable.faults();
+  for (std::uint32_t i = 0; i < dispatch.binding_count; ++i) {
+    const hal::BoundRange range = hal::bind(dispatch.bindings[i], table);
+    call.buffers[i] = address_of(range);
+    call.bytes[i] = range.length;
+  }
+  std::uint32_t groups[3];
+  if (dispatch.counts != nullptr) {
+    std::memcpy(groups, address_of(hal::bind(*dispatch.counts, table)), sizeof groups);
+  } else {
+    std::copy_n(dispatch.groups, 3, groups);
+  }
+  return ring.start_groups(&kernel::run_checked, groups, ring.scratch(),
+                           hal::constants_of(dispatch, table));
 }
 
 // Not all of its arguments are known before it runs.
@@ -83,6 +113,7 @@ struct CommandBuffer::Record {
     kSlots,     // a dispatch with slots, of memory or numbers
     kIndirect,  // its group counts are read when it runs: they are one binding more
     kTransfer,  // fill, update or copy
+    kChecked,   // a dispatch of a checked kernel
   };
   hcq::Kernel kernel;
   union {
@@ -91,7 +122,7 @@ struct CommandBuffer::Record {
   };
   union {
     const void* constants;
-    const hal::DispatchCommand* dispatch;  // has_constant_slots
+    const hal::DispatchCommand* dispatch;  // has_constant_slots, or kChecked
     const hal::Command* transfer;
   };
   std::uint32_t groups[3];
@@ -151,6 +182,13 @@ Result<std::unique_ptr<CommandBuffer>> CommandBuffer::create(const hal::Recorded
     const hal::DispatchCommand& dispatch = command.dispatch;
     if (runs_nothing(dispatch)) continue;
     assert(dispatch.binding_count <= hcq::Ring::kScratchPointers);
+    if (executable_of(dispatch).checked()) {
+      record->kind = Record::Kind::kChecked;
+      record->dispatch = &dispatch;
+      result->checked_ = true;
+      ++record;
+      continue;
+    }
     record->kernel = kernel_of(dispatch);
     std::copy_n(dispatch.groups, 3, record->groups);
     record->binding_count = static_cast<std::uint8_t>(dispatch.binding_count);
@@ -186,7 +224,7 @@ Result<std::unique_ptr<CommandBuffer>> CommandBuffer::create(const hal::Recorded
   }
   result->count_ = records;
   // A trace shows one command of a queue at a time.
-  if (threads > 1 && records > 1 && result->labels_ == nullptr) {
+  if (threads > 1 && records > 1 && result->labels_ == nullptr && !result->checked_) {
     HALYARD_RETURN_IF_ERROR(result->make_graph(recording, threads));
   }
   return result;
@@ -307,6 +345,8 @@ bool CommandBuffer::start(hcq::Ring& ring, const Record& record, const hal::Boun
       std::memcpy(groups, resolve(record.bindings[record.binding_count], table), sizeof groups);
       return ring.start_groups(record.kernel, groups, buffers, constants);
     }
+    case Record::Kind::kChecked:
+      return start_checked(ring, *record.dispatch, table);
     case Record::Kind::kTransfer:
       break;
   }
@@ -337,6 +377,7 @@ bool CommandBuffer::start(hcq::Ring& ring, const Record& record, const hal::Boun
 hcq::Outcome CommandBuffer::run(hcq::Ring& ring, const std::uint64_t* words, hcq::Slice& slice) {
   const auto& self = *reinterpret_cast<const CommandBuffer*>(words[1]);
   const auto* table = reinterpret_cast<const hal::BoundRange*>(words[2]);
+  if (self.checked_) [[unlikely]] return run_checked(self, ring, table, slice);
   std::uint64_t& cursor = ring.cursor();
   hcq::TaskGraph* const graph = self.graph_.get();
   if (graph != nullptr && cursor == 0) {
@@ -374,6 +415,31 @@ hcq::Outcome CommandBuffer::run(hcq::Ring& ring, const std::uint64_t* words, hcq
   return hcq::Outcome::kDone;
 }
 
+// Null: none.
+const Status* CommandBuffer::fault_of(const Record& record) noexcept {
+  if (record.kind != Record::Kind::kChecked) return nullptr;
+  const kernel::FaultRecord& faults = executable_of(*record.dispatch).faults();
+  return faults.found() ? &faults.cause() : nullptr;
+}
+
+// In order, as run_traced(). Nothing runs behind a fault.
+hcq::Outcome CommandBuffer::run_checked(const CommandBuffer& self, hcq::Ring& ring,
+                                        const hal::BoundRange* table, hcq::Slice& slice) {
+  std::uint64_t& cursor = ring.cursor();
+  while (cursor < 2 * self.count_) {
+    const Record& record = self.records_[cursor / 2];
+    if (cursor % 2 == 0) {
+      if (slice.allowance() == 0) return hcq::Outcome::kYield;
+      slice.spend(1);
+      ++cursor;  // before start(), as in run()
+      if (!start(ring, record, table)) return hcq::Outcome::kJob;
+    }
+    if (const Status* fault = fault_of(record); fault != nullptr) return ring.fault(*fault);
+    ++cursor;
+  }
+  return hcq::Outcome::kDone;
+}
+
 // In order: cursor is twice the record, and odd while that one runs as a job.
 hcq::Outcome CommandBuffer::run_traced(hcq::Ring& ring, const std::uint64_t* words,
                                        hcq::Slice& slice) {
@@ -391,6 +457,9 @@ hcq::Outcome CommandBuffer::run_traced(hcq::Ring& ring, const std::uint64_t* wor
       ++cursor;  // before start(), as in run()
       if (!start(ring, self.records_[at], table)) return hcq::Outcome::kJob;
     }
+    if (const Status* fault = fault_of(self.records_[at]); fault != nullptr) {
+      return ring.fault(*fault);
+    }
     trace::note_command(stamps, self.labels_[at]);
     ++cursor;
   }
@@ -398,8 +467,19 @@ hcq::Outcome CommandBuffer::run_traced(hcq::Ring& ring, const std::uint64_t* wor
 }
 
 hcq::Outcome run_dispatch(hcq::Ring& ring, const std::uint64_t* words, hcq::Slice&) {
-  if (ring.cursor()++ != 0) return hcq::Outcome::kDone;
+  constexpr std::uint64_t kStarted = 1, kCheckedStarted = 2;
   const auto& dispatch = *reinterpret_cast<const hal::DispatchCommand*>(words[1]);
+  std::uint64_t& cursor = ring.cursor();
+  const auto end_checked = [&] {
+    const kernel::FaultRecord& faults = executable_of(dispatch).faults();
+    return faults.found() ? ring.fault(faults.cause()) : hcq::Outcome::kDone;
+  };
+  if (cursor != 0) return cursor == kStarted ? hcq::Outcome::kDone : end_checked();
+  if (executable_of(dispatch).checked()) [[unlikely]] {
+    cursor = kCheckedStarted;
+    return start_checked(ring, dispatch, nullptr) ? end_checked() : hcq::Outcome::kJob;
+  }
+  cursor = kStarted;
   std::uint32_t groups[3];
   if (dispatch.counts != nullptr) {
     std::memcpy(groups, cpu::address_of(*dispatch.counts), sizeof groups);

@@ -10,7 +10,7 @@
 // Run in order, a recording needs no barriers, events and edges: they vanish. One whose commands
 // may overlap has a graph of tasks besides (hcq/task_graph.h), by which all threads of the device
 // run it, unless earlier runs showed that it is faster in order, or another ring is running it.
-// Under a tracer it runs in order.
+// Under a tracer, or with a checked kernel, it runs in order.
 #pragma once
 
 #include <cstddef>
@@ -50,6 +50,9 @@ class CommandBuffer final : public hal::NativeCommands {
   static std::uint32_t pieces_of(const Record& record, unsigned threads) noexcept;
   static void run_piece(const hcq::Task& task, const void* context);
   static bool start(hcq::Ring& ring, const Record& record, const hal::BoundRange* table);
+  static hcq::Outcome run_checked(const CommandBuffer& self, hcq::Ring& ring,
+                                  const hal::BoundRange* table, hcq::Slice& slice);
+  static const Status* fault_of(const Record& record) noexcept;
 
   // A cursor: the graph runs; this, with the next record, goes in order and is timed.
   static constexpr std::uint64_t kGraph = ~std::uint64_t{0};
@@ -57,6 +60,7 @@ class CommandBuffer final : public hal::NativeCommands {
 
   std::unique_ptr<Record[]> records_;
   std::size_t count_ = 0;
+  bool checked_ = false;                        // some record is a checked kernel's
   std::unique_ptr<trace::Label[]> labels_;      // of each record, while tracing
   std::unique_ptr<std::uint64_t[]> arguments_;  // bindings and constants of each dispatch, in turn
   std::unique_ptr<hcq::TaskGraph> graph_;       // null: the commands are a chain

@@ -8,7 +8,8 @@
 namespace halyard::inline v0::cpu {
 
 Result<Ref<hal::ExecutableImpl>> Executable::load(kernel::Hyx file) {
-  HALYARD_ASSIGN_OR_RETURN(Ref<kernel::CpuImage> image, kernel::CpuImage::load(file));
+  HALYARD_ASSIGN_OR_RETURN(Ref<kernel::CpuImage> image,
+                           kernel::CpuImage::load(file, kernel::CpuImage::Runs::kChecked));
   HALYARD_ASSIGN_OR_RETURN(base::Array<kernel::CpuEntry> entries, image->entries(file));
   auto* executable =
       new (std::nothrow) Executable(std::move(file), std::move(image), std::move(entries));

@@ -2,7 +2,8 @@
 //
 // Executable: the kernels of one .hyx as functions of this process.
 //
-// The machine code is trusted: a kernel that faults ends the process, as any native code does.
+// The machine code is trusted: a kernel that faults ends the process, as any native code does. A
+// checked one (kernel/cpu_checked.h) does not: the device is lost.
 // Floating-point and denormal modes are those of the thread that happens to run a kernel; Halyard
 // never changes them.
 #pragma once
@@ -14,6 +15,7 @@
 #include "hal/driver.h"
 #include "halyard/base/result.h"
 #include "halyard/hcq/program.h"
+#include "kernel/cpu_checked.h"
 #include "kernel/cpu_image.h"
 #include "kernel/hyx.h"
 
@@ -27,13 +29,22 @@ class Executable final : public hal::ExecutableImpl {
 
   hcq::Kernel entry(std::uint32_t function) const noexcept { return entries_[function]; }
 
+  // Of a checked build: entries are for kernel::run_checked().
+  bool checked() const noexcept { return checked_; }
+  kernel::FaultRecord& faults() const noexcept { return faults_; }
+
  private:
   Executable(kernel::Hyx file, Ref<kernel::CpuImage> image,
              base::Array<kernel::CpuEntry> entries) noexcept
-      : ExecutableImpl(std::move(file)), image_(std::move(image)), entries_(std::move(entries)) {}
+      : ExecutableImpl(std::move(file)),
+        image_(std::move(image)),
+        entries_(std::move(entries)),
+        checked_(image_->checked()) {}
 
   const Ref<kernel::CpuImage> image_;
   const base::Array<kernel::CpuEntry> entries_;  // in the order of file().kernels()
+  const bool checked_;
+  mutable kernel::FaultRecord faults_;
 };
 
 }  // namespace halyard::inline v0::cpu

@@ -51,7 +51,8 @@ Result<std::unique_ptr<Lane>> Lane::create(hcq::RingGroup& group, hcq::RingPrior
   std::unique_ptr<Lane> lane(new (std::nothrow) Lane(group));
   if (lane == nullptr) return error(StatusCode::kResourceExhausted, "cpu: no memory for a lane");
   HALYARD_ASSIGN_OR_RETURN(
-      lane->ring_, hcq::Ring::create(group, &lane->sequence_, kRingPackets, nullptr, priority));
+      lane->ring_, hcq::Ring::create(group, &lane->sequence_, kRingPackets, nullptr, priority,
+                                     lane.get()));
   return lane;
 }
 
@@ -70,7 +71,7 @@ const timeline::QueueCapabilities& Lane::capabilities() const noexcept {
 timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch,
                                   timeline::Doorbell doorbell) noexcept {
   timeline::IssueResult result;
-  if (abandoned_.load(std::memory_order_acquire)) {
+  if (lost_.load(std::memory_order_acquire)) {
     result.status = cause_;
     return result;
   }
@@ -179,13 +180,13 @@ void Lane::push(const hal::Operation& operation, std::uint64_t sequence) noexcep
 
 timeline::Progress Lane::poll() noexcept {
   timeline::Progress progress{.sequence = sequence_.value(), .fault = {}};
-  if (abandoned_.load(std::memory_order_acquire)) [[unlikely]]
+  if (lost_.load(std::memory_order_acquire)) [[unlikely]]
     progress.fault = cause_;
   return progress;
 }
 
 Status Lane::probe() noexcept {
-  return abandoned_.load(std::memory_order_acquire) ? cause_ : Status();
+  return lost_.load(std::memory_order_acquire) ? cause_ : Status();
 }
 
 Status Lane::arm(std::uint64_t sequence, base::Notify& notify) noexcept {
@@ -223,12 +224,23 @@ bool Lane::help(std::uint64_t sequence) noexcept {
   return true;
 }
 
+// The first cause stays.
+void Lane::lose(const Status& cause) noexcept {
+  base::LockGuard lock(cause_mutex_);
+  if (lost_.load(std::memory_order_relaxed)) return;
+  cause_ = cause;
+  lost_.store(true, std::memory_order_release);
+}
+
+// Of a checked kernel. Whoever waits polls at once.
+void Lane::fault(const Status& cause) noexcept {
+  lose(cause);
+  armed_.advance(timeline::NotifyList::kNothing - 1);
+}
+
 timeline::Abandoned Lane::abandon(const Status& cause, Nanoseconds waited) noexcept {
   using timeline::Abandoned;
-  if (!abandoned_.load(std::memory_order_relaxed)) {
-    cause_ = cause;
-    abandoned_.store(true, std::memory_order_release);
-  }
+  lose(cause);
   if (end_ != Abandoned::kStopping) return end_;
   if (ring_->close(Clock::steady().now() + kMoment)) {
     end_ = Abandoned::kStopped;

@@ -25,7 +25,7 @@ namespace halyard::inline v0::cpu {
 
 inline constexpr std::uint32_t kMaxInFlight = 1024;  // submissions in a lane
 
-class Lane final : public timeline::NativeQueue, private base::Notify {
+class Lane final : public timeline::NativeQueue, private base::Notify, private hcq::RingFaults {
  public:
   // `group` outlives the lane. kResourceExhausted.
   static Result<std::unique_ptr<Lane>> create(hcq::RingGroup& group, hcq::RingPriority priority);
@@ -49,19 +49,23 @@ class Lane final : public timeline::NativeQueue, private base::Notify {
   void push_traced(const timeline::Issue& issue) noexcept;
   void wake_if_left() noexcept;
   void notify() noexcept override { follow_armed(); }
+  void fault(const Status& cause) noexcept override;
+  void lose(const Status& cause) noexcept;
   void follow_armed() noexcept;
   Status push_waits(std::span<const timeline::Edge> waits) noexcept;
 
   // Read by the issuer and by helpers for each submission; hardly ever written.
   hcq::RingGroup& group_;
   std::unique_ptr<hcq::Ring> ring_;
-  base::Atomic<bool> abandoned_{false};
-  Status cause_;  // written before abandoned_
+  base::Atomic<bool> lost_{false};  // abandoned, or has a fault
+  Status cause_;                    // written before lost_
   timeline::Abandoned end_ = timeline::Abandoned::kStopping;  // what abandon() has found
 
   hcq::SignalObject sequence_{0};  // the device's line: it writes it for each submission
 
   base::Atomic<std::uint64_t> rung_{0};  // the issuer's: the last sequence a doorbell was rung for
+
+  base::Mutex cause_mutex_;  // of those who write cause_
 
   timeline::NotifyList armed_;
   base::Mutex follow_mutex_;
