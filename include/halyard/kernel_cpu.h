@@ -13,18 +13,23 @@
 /* A block is a loop over the group's items; the end of the loop is the barrier. The pragma
  * allows vectorisation. In the checking pass `omp simd` makes the compiler also reject a jump
  * out of the block. In the other pass the condition is `!=` instead of `<`: from x < 256 clang
- * 19 turns a sum of indices into an `or` of their bits, and then gathers adjacent elements. */
-#define HY_ITEMS HY_LOOP(hy_nx)
-#define HY_ITEMS_BELOW(n) HY_LOOP(hy_clip((n) > 0 ? (n) : 0, hy_gx * hy_nx, hy_nx))
-#define HY_ITEMS_FIRST(n) HY_LOOP(hy_clip((n) > 0 ? (n) : 0, 0, hy_nx))
-#define HY_LOOP(end)                                          \
+ * 19 turns a sum of indices into an `or` of their bits, and then gathers adjacent elements.
+ * Where the number of items is a constant or becomes one, the loop is not unrolled: clang would
+ * unroll a short one completely before it is vectorised, and code without loops is not (the
+ * compiler passes -fno-slp-vectorize). */
+#define HY_ITEMS HY_LOOP(hy_nx, HY_ROLLED)
+#define HY_ITEMS_BELOW(n) HY_LOOP(hy_clip((n) > 0 ? (n) : 0, hy_gx * hy_nx, hy_nx), HY_SIMD)
+#define HY_ITEMS_FIRST(n) HY_LOOP(hy_clip((n) > 0 ? (n) : 0, 0, hy_nx), HY_ROLLED)
+#define HY_LOOP(end, how)                                     \
   for (size_t hy_z = 0, hy_end = (end); hy_z < hy_nz; ++hy_z) \
     for (size_t hy_y = 0; hy_y < hy_ny; ++hy_y)               \
-  HY_SIMD for (size_t hy_x = 0; hy_x != hy_end; ++hy_x)
+  how for (size_t hy_x = 0; hy_x != hy_end; ++hy_x)
 #ifdef HY_RULES
 #define HY_SIMD _Pragma("omp simd")
+#define HY_ROLLED HY_SIMD
 #else
 #define HY_SIMD _Pragma("clang loop vectorize(assume_safety)")
+#define HY_ROLLED _Pragma("clang loop vectorize(assume_safety) unroll(disable)")
 #endif
 
 /* The item's own HY_PRIVATE, or an element of its own HY_PRIVATE_ARRAY. The values of all items

@@ -14,6 +14,7 @@
 #include "base/format.h"
 #include "compiler/clang_words.h"
 #include "compiler/code_object.h"
+#include "compiler/cpu_ir.h"
 #include "compiler/device_ir.h"
 #include "compiler/foreign.h"
 #include "compiler/hyx_writer.h"
@@ -132,46 +133,62 @@ class Compilation {
  private:
   static constexpr const char* kHostTriple = "--target=x86_64-unknown-linux-gnu";
 
+  // In two steps: C cannot express that items share their local arrays, or a group's size.
   Result<Image> build_shared_object(const Target& target) const {
+    HALYARD_ASSIGN_OR_RETURN(std::string ir, intermediate_code(target, {"-fPIC"}));
+    share_local_arrays(ir);
+    return build_intermediate(
+        target, is_checked(target) ? kernel::kCheckedCpuConvention : kernel::kCpuConvention, ir,
+        {"-fPIC", "-ffp-contract=off", "-ffunction-sections", "-shared", "-nostdlib",
+         "-fuse-ld=lld", "-Wl,-z,defs", "-Wl,-z,noexecstack", "-Wl,--gc-sections",
+         "-Wl,--build-id=none", options_.debug ? "-g" : "-s"});
+  }
+
+  Result<Image> build_device_image(const Target& target, const std::vector<Kernel>& kernels) const {
+    HALYARD_ASSIGN_OR_RETURN(std::string ir, intermediate_code(target, {}));
+    state_workgroup_sizes(target.family, kernels, ir);
+    Arguments more;
+    if (options_.debug) more.push_back("-gline-tables-only");
+    if (target.family == Family::kPtx) more.push_back("-S");
+    return build_intermediate(target, kernel::kKernargConvention, ir, std::move(more));
+  }
+
+  fs::path intermediate_path() const { return scratch_.path() / "kernels.ll"; }
+
+  // Before any optimisation.
+  Result<std::string> intermediate_code(const Target& target, Arguments more) const {
+    const bool cpu = target.family == Family::kCpu;
     Arguments arguments = machine(target);
-    arguments.insert(
-        arguments.end(),
-        {"-fPIC", "-ffunction-sections", "-fno-stack-protector", "-fno-asynchronous-unwind-tables",
-         "-shared", "-nostdlib", "-fuse-ld=lld", "-Wl,-z,defs", "-Wl,-z,noexecstack",
-         "-Wl,--gc-sections", "-Wl,--build-id=none", options_.debug ? "-g" : "-s"});
-    const bool checked = is_checked(target);
-    if (checked) {  // halyard/kernel_checked.h
+    if (options_.debug) arguments.push_back(cpu ? "-g" : "-gline-tables-only");
+    if (cpu) {
       arguments.insert(arguments.end(),
-                       {"-DHY_CHECKED", "-fsanitize=array-bounds",
-                        "-fno-sanitize-recover=array-bounds",
+                       {"-fno-stack-protector", "-fno-asynchronous-unwind-tables"});
+    }
+    if (is_checked(target)) arguments.push_back("-DHY_CHECKED");
+    if (cpu && is_checked(target)) {  // halyard/kernel_checked.h
+      arguments.insert(arguments.end(),
+                       {"-fsanitize=array-bounds", "-fno-sanitize-recover=array-bounds",
                         // An array at the end of a struct is as long as it is declared.
                         "-fstrict-flex-arrays=3",
                         "-fsanitize-undefined-strip-path-components=-1"});  // the file's name alone
     }
-    return image_of(target, checked ? kernel::kCheckedCpuConvention : kernel::kCpuConvention,
-                    compile(to_image(std::move(arguments))));
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    arguments.insert(arguments.end(), {"-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes", "-o",
+                                       intermediate_path().string()});
+    HALYARD_ASSIGN_OR_RETURN(const ProcessOutput output, compile(std::move(arguments)));
+    if (output.exit_code != 0) return cannot_be_built(target, output);
+    return read_file(intermediate_path(), kernel::kMaxHyxBytes);
   }
 
-  // In two steps: C cannot express a group's size, so it is added to the intermediate code.
-  Result<Image> build_device_image(const Target& target, const std::vector<Kernel>& kernels) const {
-    const fs::path path = scratch_.path() / "device.ll";
+  Result<Image> build_intermediate(const Target& target, std::string_view convention,
+                                   std::string_view ir, Arguments more) const {
+    HALYARD_RETURN_IF_ERROR(write_file(intermediate_path(), ir));
     Arguments arguments = machine(target);
-    if (options_.debug) arguments.push_back("-gline-tables-only");
-    Arguments front = arguments;
-    if (is_checked(target)) front.push_back("-DHY_CHECKED");
-    front.insert(front.end(),
-                 {"-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes", "-o", path.string()});
-    HALYARD_ASSIGN_OR_RETURN(const ProcessOutput output, compile(std::move(front)));
-    if (output.exit_code != 0) return cannot_be_built(target, output);
-    HALYARD_ASSIGN_OR_RETURN(std::string ir, read_file(path, kernel::kMaxHyxBytes));
-    state_workgroup_sizes(target.family, kernels, ir);
-    HALYARD_RETURN_IF_ERROR(write_file(path, ir));
-
-    if (target.family == Family::kPtx) arguments.push_back("-S");
+    arguments.insert(arguments.end(), more.begin(), more.end());
     arguments = to_image(std::move(arguments));
     arguments.insert(arguments.begin(), tools_.clang);
-    arguments.insert(arguments.end(), {"-x", "ir", path.string()});
-    return image_of(target, kernel::kKernargConvention, run_process(arguments, scratch_));
+    arguments.insert(arguments.end(), {"-x", "ir", intermediate_path().string()});
+    return image_of(target, convention, run_process(arguments, scratch_));
   }
 
   // From the syntax tree alone: clang generates no code.
@@ -206,7 +223,12 @@ class Compilation {
     const int level = optimized ? std::max(1, options_.optimization) : options_.optimization;
     Arguments arguments = {fmt::format("--target={}", target.triple), fmt::format("-O{}", level),
                            // The check pass has reported the warnings.
-                           "-w", "-fvisibility=hidden"};
+                           "-w", "-fvisibility=hidden",
+                           // clang 19.1's SLP vectoriser computes the operands of conversions to
+                           // floating point in fewer bits and loses their sign: of several
+                           // (float)~(uint)!x in a row it makes uitofp <4 x i8>, 255 for
+                           // 4294967295. CpuCode.* fail without this option while clang does so.
+                           "-fno-slp-vectorize"};
     if (options_.debug) arguments.push_back("-fdebug-compilation-dir=.");
     arguments.push_back(fmt::format("-m{}={}", hsaco ? "cpu" : "arch", target.arch));
     if (hsaco) arguments.push_back("-nogpulib");

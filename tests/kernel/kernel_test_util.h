@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <filesystem>
@@ -118,6 +119,11 @@ class CpuKernels final : public HostKernels {
  public:
   explicit CpuKernels(kernel::Hyx file)
       : HostKernels(std::move(file)), image_(kernel::CpuImage::load(hyx()).value()) {}
+  // The image for `target`, which the file has and this CPU can run.
+  CpuKernels(kernel::Hyx file, std::string_view target) : HostKernels(std::move(file)) {
+    const auto image = std::ranges::find(hyx().images(), target, &kernel::ImageInfo::target);
+    image_ = kernel::CpuImage::load(image->bytes, hyx().name()).value();
+  }
 
   void run(std::string_view kernel, const Groups& groups, const std::vector<HostMemory>& buffers,
            const void* constants, std::size_t threads) const override {

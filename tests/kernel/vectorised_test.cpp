@@ -32,6 +32,7 @@ struct ShippedCode {
 // Empty `packed` for kernels that cannot be vectorised:
 //   fill_float, fill_64, transpose   compute nothing and are bound by memory
 //   radix_move    the place of each key depends on the previous keys
+//   histogram     of each bin the sum of 32 neighbours, unrolled before it is vectorised
 //   sha256        each round depends on the previous one, and messages differ in length
 const std::vector<ShippedCode>& shipped_code() {
   static const std::vector<ShippedCode> all = {
@@ -53,20 +54,20 @@ const std::vector<ShippedCode>& shipped_code() {
       {"multiply_double_broadcast", {"vmulpd"}},
       {"divide_double_broadcast", {"vdivpd"}},
       // Elements at indices that are in memory are assembled.
-      {"argmax_float", {"vcmpltps", "vcmpeqps"}},
-      {"argmax_next_float", {"vcmpltps", "vcmpeqps"}, 6},
+      {"argmax_float", {"vcmpltps", "vcmpeqps"}, 6},
+      {"argmax_next_float", {"vcmpltps", "vcmpeqps"}, 12},
       {"argmax_rows", {"vcmpltps", "vcmpeqps"}},
       {"argmax_columns", {"vcmpltps", "vcmpeqps"}},
-      {"argmax_uint", {"vpcmpeqd"}},
-      {"argmax_next_uint", {"vpcmpeqd"}, 6},
+      {"argmax_uint", {"vpcmpeqd"}, 6},
+      {"argmax_next_uint", {"vpcmpeqd"}, 12},
       {"argmax_rows_uint", {"vpcmpeqd"}},
       {"argmax_columns_uint", {"vpcmpeqd"}},
-      {"argmax_int", {"vpcmpgtd", "vpcmpeqd"}},
-      {"argmax_next_int", {"vpcmpgtd", "vpcmpeqd"}, 6},
+      {"argmax_int", {"vpcmpgtd", "vpcmpeqd"}, 6},
+      {"argmax_next_int", {"vpcmpgtd", "vpcmpeqd"}, 12},
       {"argmax_rows_int", {"vpcmpgtd", "vpcmpeqd"}},
       {"argmax_columns_int", {"vpcmpgtd", "vpcmpeqd"}},
       {"argmax_double", {"vcmpltpd", "vcmpeqpd"}, 3},
-      {"argmax_next_double", {"vcmpltpd", "vcmpeqpd"}},
+      {"argmax_next_double", {"vcmpltpd", "vcmpeqpd"}, 3},
       {"argmax_rows_double", {"vcmpltpd", "vcmpeqpd"}},
       {"argmax_columns_double", {"vcmpltpd", "vcmpeqpd"}},
       {"minimum", {"vminps"}},
@@ -98,11 +99,11 @@ const std::vector<ShippedCode>& shipped_code() {
       {"arange_float", {"vcvtdq2ps"}},
       {"arange_double", {"vcvtdq2ps"}},
       {"arange_half", {"vpsrld", "vpminud"}},
-      {"histogram", {"vpaddd"}},
+      {"histogram", {}},
       {"histogram_sum", {"vpaddd"}},
       {"layer_norm", {"vaddps", "vsubps", "vmulps", "vdivps"}},
       // At the left and the right edge of the board the neighbours are assembled.
-      {"life", {"vpaddd", "vpcmpeqd"}, 18},
+      {"life", {"vpaddd", "vpcmpeqd"}, 27},
       // At the edges of the matrices.
       {"matmul", {"vmulps", "vaddps"}, 8},
       {"radix_count", {"vpaddd"}},
