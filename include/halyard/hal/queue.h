@@ -31,7 +31,7 @@
 // library (docs/checking.md):
 //   - that work which accesses the same memory is ordered: kFailedPrecondition
 //   - that the bindings of one dispatch do not overlap where one is written (rule 7 in
-//     halyard/kernel.h): kInvalidArgument
+//     halyard/kernel.h), unless the kernel is declared with HY_MAY_OVERLAP: kInvalidArgument
 // If a wait was submitted before its signal, the submission itself fails, when it is issued.
 //
 // Not checked:
