@@ -391,8 +391,10 @@ HY_FN float hyk_float_of_int(int x) { return HYK_OF_SIGNED(float, uint, x); }
 HY_FN uint hyk_bits(float x) { return x == x ? hy_float_as_uint(x) : 0x7fc00000u; }
 HY_FN float hyk_number(float x) { return x == x ? x : 1.0f; }
 HY_FN float hyk_opaque(float x, uint one) { return hy_uint_as_float(hy_float_as_uint(x) | one); }
+/* clang 19 leaves out the conversion of a whole number to half and back if its significant bits are
+ * few, also where it is infinite. */
 HY_FN float hyk_half(float x) {
-  half y = x;
+  half y = hy_abs(x) >= 65520.0f ? __builtin_copysignf(__builtin_inff(), x) : x;
   return y;
 }
 HY_FN int hyk_int_of_float(float x) {
@@ -424,7 +426,7 @@ HY_FN double hyk_of_bits(hyk_ulong bits) {
 }
 HY_FN double hyk_number_double(double x) { return x == x ? x : 1.0; }
 HY_FN float hyk_half_double(double x) {
-  half y = x;
+  half y = hy_abs(x) >= 65520.0 ? __builtin_copysign(__builtin_inf(), x) : x;
   return y;
 }
 HY_FN hyk_long hyk_long_of_float(float x) {
