@@ -178,7 +178,7 @@ void failed_read_reaches_its_dependents_and_no_other_work(Context& t) {
   const std::vector<Semaphore> s = t.semaphores(4);
   VERIFY_OK(t.queue().fill(buffer, 1, 1, {.wait = {{s[0], 1}}, .signal = {{s[1], 1}}}));
   VERIFY_OK(t.queue(1).barrier({.wait = {{s[1], 1}}, .signal = {{s[2], 1}}}));
-  VERIFY_OK(t.queue().read(file.open(), 0, other, {.signal = {{s[0], 1}}}));
+  VERIFY_OK(t.queue().read(file.open(), 0, t.buffer(8), {.signal = {{s[0], 1}}}));
   VERIFY_OK(t.queue().fill(other, 3, 1, {.signal = {{s[3], 1}}}));
   VERIFY_CODE(s[2].wait(1, kWatchdog), StatusCode::kOutOfRange);
   VERIFY_OK(s[3].wait(1, kWatchdog));

@@ -121,6 +121,9 @@ void Submission::pass_on_failure() noexcept {
     // Linked still: its met-count is ours to bring down, as if it had been popped.
     if (waits_[i].semaphore->unpark(waits_[i])) wait_met();
   }
+  // Before its signals fail: a thread that sees that may use the same memory at once.
+  if (record_ != nullptr) [[unlikely]]
+    end_check();
   for (std::uint32_t i = 0; i < signal_count_; ++i) {
     if (leaves_signals_) {
       signals_[i].semaphore->withdraw(signals_[i]);

@@ -78,11 +78,12 @@ TEST_F(Verify, EveryModeHasItsNameWithItsResults) {
   EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
   for (const char* mode :
        {"as given", "one worker", "three workers", "two devices", "four devices of one worker",
-        "placed on cores", "queues of high priority", "queues of low priority", "traced"}) {
+        "placed on cores", "queues of high priority", "queues of low priority", "traced",
+        "checked for missing order"}) {
     EXPECT_THAT(outcome.out, HasSubstr(fmt::format(
                                  "\nhalyard verify, {}: 1 passed, 0 failed, 0 skipped\n", mode)));
   }
-  EXPECT_THAT(outcome.out, EndsWith(" passed, 0 failed, 0 skipped in 10 modes\n"));
+  EXPECT_THAT(outcome.out, EndsWith(" passed, 0 failed, 0 skipped in 11 modes\n"));
 
   const json shown = json::parse(halyard(words + Words{"--json"}).out);
   int passed = 0;
