@@ -167,6 +167,20 @@ TEST_F(Check, CancelledWork_AccessesNothing) {
   EXPECT_TRUE(fill(x, {}).ok());
 }
 
+TEST_F(Check, CancelledWorkWithAPlaceInTheOrder_AccessesNothing) {
+  // A transfer waits for the host to see the barrier's end, which the lane holds back.
+  control->automatic = false;
+  const File file = File::open("/proc/self/exe").value();
+  ASSERT_TRUE(queue.barrier({.signal = {{s, 1}}}).ok());
+  Submission submission;
+  ASSERT_TRUE(queue.read(file, 0, x, {.wait = {{s, 1}}, .submission = &submission}).ok());
+  EXPECT_UNORDERED(fill(x, {}));
+  ASSERT_TRUE(submission.cancel());
+  EXPECT_TRUE(fill(x, {}).ok());
+  control->automatic = true;
+  for (const std::size_t mine : {2, 3}) (void)lane(mine).run();  // the first device has 0 and 1
+}
+
 TEST_F(Check, RefusedWork_AccessesNothing) {
   ASSERT_TRUE(fill(x, {.signal = {{s, 1}}}).ok());
   EXPECT_UNORDERED(copy_queue.copy(x, y, {}));
@@ -242,6 +256,11 @@ TEST_F(CheckRecording, AfterIsTransitive) {
   EXPECT_TRUE(finish([&](Recorder& r) {
                 r.fill(x, 0).after({r.last()}).copy(x, y).after({r.last()}).copy(y, z);
                 r.after({r.last()}).fill(x, 1);
+              }).ok());
+  EXPECT_TRUE(finish([&](Recorder& r) {
+                const CommandId left = r.fill(x, 0).last(), right = r.fill(y, 0).last();
+                r.after({left, right}).copy(x, z);
+                r.after({r.last()}).fill(y, 1);
               }).ok());
   EXPECT_UNORDERED(finish([&](Recorder& r) {
     const CommandId first = r.fill(x, 0).last();
