@@ -73,7 +73,7 @@ function(halyard_library_options target)
   endif()
   target_include_directories(${target}
       PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
-      PRIVATE ${PROJECT_SOURCE_DIR}/src)
+      PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PUBLIC Threads::Threads
                         PRIVATE ${CMAKE_DL_LIBS})
   # Headers only: base/format.cpp contains the parts of fmt that the library needs.
@@ -130,7 +130,8 @@ function(halyard_test name)
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   halyard_common_options(${name})
   halyard_expectation_options(${name})
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src
+                                             ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${arg_LIBRARY} halyard_format GTest::gmock GTest::gtest_main)
   halyard_test_cases(${name} PREFIX "${arg_PREFIX}" SHARDS "${arg_SHARDS}"
                      PROPERTIES ${arg_PROPERTIES})

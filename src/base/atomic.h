@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The atomics and the lock of the engine. Engine code uses base::Atomic and base::Mutex, and
-// nothing from <atomic> or <mutex>. So a simulation build (src/sim) can make each access a schedule
-// point, and a build for Relacy can give each load the values that a weak memory allows.
+// nothing from <atomic> or <mutex>. So a simulation build (simulation/) can make each access a
+// schedule point, and a build for Relacy can give each load the values that a weak memory allows.
 #pragma once
 
 #include <sched.h>
@@ -12,9 +12,9 @@
 #include <type_traits>
 
 #if defined(HALYARD_SIMULATION)
-#include "base/simulated_atomic.h"
+#include "simulation/simulated_atomic.h"
 #elif defined(HALYARD_RELACY)
-#include "base/relacy_atomic.h"
+#include "simulation/weak/relacy_atomic.h"
 #endif
 
 namespace halyard::inline v0::base {

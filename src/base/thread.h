@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Thread: a thread of the system, or, in a simulation build, a simulated one (src/sim).
+// Thread: a thread of the system, or, in a simulation build, a simulated one (simulation/).
 #pragma once
 
 #include <pthread.h>

@@ -21,7 +21,6 @@
 #include "compiler/hyx_writer.h"
 #include "drivers/cpu/allocator.h"
 #include "drivers/cpu/topology.h"
-#include "drivers/stream/device.h"
 #include "hal/files/file.h"
 #include "hal/files/file_backend.h"
 #include "hal/registry.h"
@@ -32,6 +31,7 @@
 #include "halyard/hcq/cpu.h"
 #include "halyard/hcq/graph.h"
 #include "kernel/kernel_test_util.h"
+#include "simulation/stream/device.h"
 
 namespace halyard::testing {
 namespace {
@@ -385,7 +385,8 @@ constexpr Section kSections[] = {
     {"memory that vulkan devices share", share_memory, Section::Needs::kVulkan},
     {"a timeline that vulkan devices share", share_timeline, Section::Needs::kVulkan},
     {"a kernel on a vulkan device",
-     [](const Workplace& at, bool) { return run_kernel(at, "vulkan://0"); }, Section::Needs::kVulkan},
+     [](const Workplace& at, bool) { return run_kernel(at, "vulkan://0"); },
+     Section::Needs::kVulkan},
     {"a trace of a vulkan device", trace_vulkan, Section::Needs::kVulkan},
 #endif
 #ifdef HALYARD_SIM_CUDA_LIBRARY

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/cuda/ptx/ptx.h"
+#include "simulation/cuda/ptx/ptx.h"
 
 namespace ptx = halyard::sim::ptx;
 

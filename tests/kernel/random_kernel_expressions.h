@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernel/random_kernel.h"
-#include "sim/random.h"
+#include "simulation/random.h"
 
 namespace halyard::testing::random_kernel {
 

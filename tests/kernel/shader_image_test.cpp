@@ -53,7 +53,7 @@ TEST(ShaderImage, ExistsOfEveryShippedKernelButThoseOfDoubles) {
 
 TEST(ShaderImage, ExistsOfTheKernelsOfTheConformanceSuite) {
   const auto module =
-      shader_of_file(HALYARD_SOURCE_DIR "/src/conformance/conformance.hyk", "spirv-1.5");
+      shader_of_file(HALYARD_SOURCE_DIR "/conformance/conformance.hyk", "spirv-1.5");
   ASSERT_TRUE(module.ok()) << module.status().message();
   EXPECT_EQ(invalid(*module), "");
 }

@@ -51,7 +51,7 @@ class Draw(unittest.TestCase):
                                '  assert(a < b);\n  static_assert(a == b);\n'), [])
 
     def test_what_takes_the_place_of_a_library_is_left_alone(self):
-        sources = dict.fromkeys(['src/sim/a.cpp', 'src/drivers/stream/fake_api.h', 'tests/a.cpp'], b'  x = a < b;\n')
+        sources = dict.fromkeys(['simulation/a.cpp', 'simulation/stream/fake_api.h', 'tests/a.cpp'], b'  x = a < b;\n')
         self.assertEqual(list(draw.draw(sources, 1)), [])
 
     def test_only_the_lines_that_are_named(self):

@@ -6,7 +6,7 @@
 
 #include "base/mutex.h"
 #include "base/thread.h"
-#include "sim/scheduler.h"
+#include "simulation/scheduler.h"
 #include "timeline/memory_queue.h"
 #include "timeline/registration.h"
 

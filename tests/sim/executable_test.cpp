@@ -15,8 +15,8 @@
 
 #include "hal/registry.h"
 #include "halyard/halyard.h"
-#include "sim/driver/driver.h"
-#include "sim/scheduler.h"
+#include "simulation/driver/driver.h"
+#include "simulation/scheduler.h"
 
 namespace halyard::sim {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The explorer finds known faults and runs no order twice.
-#include "sim/explore/explorer.h"
+#include "simulation/explore/explorer.h"
 
 #include <gtest/gtest.h>
 

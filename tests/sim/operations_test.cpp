@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Operations explores each order of submissions exactly once and finds what is wrong in one.
-#include "sim/operations/operations.h"
+#include "simulation/operations/operations.h"
 
 #include <gtest/gtest.h>
 

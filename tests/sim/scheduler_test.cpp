@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The scheduler finds known faults and replays them.
-#include "sim/scheduler.h"
+#include "simulation/scheduler.h"
 
 #include <gtest/gtest.h>
 

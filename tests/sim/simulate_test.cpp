@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Whole seeds of the simulation.
-#include "sim/simulate.h"
+#include "simulation/simulate.h"
 
 #include <gtest/gtest.h>
 
-#include "sim/world/plan.h"
-#include "sim/world/world.h"
+#include "simulation/world/plan.h"
+#include "simulation/world/world.h"
 
 namespace halyard::sim {
 namespace {

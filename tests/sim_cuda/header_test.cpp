@@ -9,7 +9,7 @@
 
 #include <cstring>
 
-#include "sim/cuda/abi.h"
+#include "simulation/cuda/abi.h"
 
 namespace halyard::testing {
 namespace {
@@ -69,7 +69,7 @@ static_assert(own::kHostMemoryNotRegistered ==
               static_cast<int>(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED));
 static_assert(own::kUnified == static_cast<unsigned>(CU_MEMORYTYPE_UNIFIED));
 
-TEST(SimCudaHeader, NamesErrorsAsTheHeaderDoes) {
+TEST(SimCudaHeader, NamesErrorsAsTheHeaderDoes){
 #define HALYARD_CUDA_ERROR(name, value, text)              \
   {                                                        \
     static_assert(static_cast<int>(name) == (value));      \
@@ -77,7 +77,7 @@ TEST(SimCudaHeader, NamesErrorsAsTheHeaderDoes) {
     EXPECT_EQ(cuGetErrorName(name, &found), CUDA_SUCCESS); \
     EXPECT_STREQ(found, #name);                            \
   }
-#include "sim/cuda/errors.inc"
+#include "simulation/cuda/errors.inc"
 #undef HALYARD_CUDA_ERROR
 }
 
@@ -86,7 +86,7 @@ TEST(SimCudaHeader, ExportsEveryName) {
 #define HALYARD_CUDA_NAME(exported, name, version, per_thread)     \
   EXPECT_NE(dlsym(RTLD_DEFAULT, #exported), nullptr) << #exported; \
   ++count;
-#include "sim/cuda/names.inc"
+#include "simulation/cuda/names.inc"
 #undef HALYARD_CUDA_NAME
   EXPECT_EQ(count, 637);
 }

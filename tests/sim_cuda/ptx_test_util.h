@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/cuda/ptx/ptx.h"
+#include "simulation/cuda/ptx/ptx.h"
 
 namespace halyard::testing {
 

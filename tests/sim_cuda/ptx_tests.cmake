@@ -34,5 +34,5 @@ list(TRANSFORM kernels REPLACE ".*/(.*)\\.hyx$" "${PROJECT_SOURCE_DIR}/kernels/\
 block()
   set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${folder})
   halyard_add_kernels(test_sim_ptx_shipped ../kernel/tensors.hyk
-                      ../../src/conformance/conformance.hyk ${kernels} TARGETS ptx-sm_80)
+                      ../../conformance/conformance.hyk ${kernels} TARGETS ptx-sm_80)
 endblock()

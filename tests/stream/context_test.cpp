@@ -7,10 +7,10 @@
 
 #include <memory>
 
-#include "drivers/stream/driver.h"
 #include "drivers/stream/marker_table.h"
 #include "hal/registry.h"
 #include "halyard/halyard.h"
+#include "simulation/stream/driver.h"
 #include "stream/opened_lane.h"
 
 namespace halyard::stream {
@@ -53,9 +53,7 @@ TEST(ContextGuard, SetsNoContextThatIsCurrentAlready) {
   OpenedContext context;
   const Inside outer(*context.guard);
   const FailingCalls failing("stream.set_context");
-  {
-    const Inside inner(*context.guard);
-  }
+  { const Inside inner(*context.guard); }
   EXPECT_EQ(failing.failed(), 0);
 }
 

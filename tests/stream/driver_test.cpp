@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The stream driver in a runtime of its own. What every driver must do is tests/conformance's.
-#include "drivers/stream/driver.h"
+#include "simulation/stream/driver.h"
 
 #include <gtest/gtest.h>
 

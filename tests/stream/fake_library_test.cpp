@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The fake library does what CUDA's driver API says, and refuses what a caller may not do.
-#include "drivers/stream/fake_library.h"
+#include "simulation/stream/fake_library.h"
 
 #include <gtest/gtest.h>
 

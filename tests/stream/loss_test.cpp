@@ -12,10 +12,10 @@
 #include <string>
 
 #include "base/atomic.h"
-#include "drivers/stream/driver.h"
-#include "drivers/stream/fake_library.h"
 #include "hal/registry.h"
 #include "halyard/halyard.h"
+#include "simulation/stream/driver.h"
+#include "simulation/stream/fake_library.h"
 
 namespace halyard::stream {
 namespace {

@@ -15,13 +15,13 @@
 #include "base/failing_calls.h"
 #include "base/keep_for_good.h"
 #include "base/parker.h"
-#include "drivers/stream/allocator.h"
 #include "drivers/stream/command_buffer.h"
 #include "drivers/stream/context.h"
-#include "drivers/stream/fake_api.h"
 #include "drivers/stream/lane.h"
 #include "hal/command.h"
 #include "halyard/base/clock.h"
+#include "simulation/stream/allocator.h"
+#include "simulation/stream/fake_api.h"
 
 namespace halyard::stream {
 

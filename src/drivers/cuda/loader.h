@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // How a libcuda comes into the process, and what the process keeps of it. halyard-sim has a
-// loader of its own, in which the library is a part of the program (src/sim/cuda_loader.cpp).
+// loader of its own, in which the library is a part of the program (simulation/cuda_loader.cpp).
 #pragma once
 
 #include <string>

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// User objects: what the nodes of graphs use, which ends when neither the program nor a graph, an
+// executable graph or a launch refers to it.
+#include <algorithm>
+#include <climits>
+#include <utility>
+
+#include "simulation/cuda/graph.h"
+
+namespace halyard::inline v0::sim::cuda {
+namespace {
+
+constexpr unsigned kNoDestructorSync = 1, kMove = 1;  // the only flags that there are
+
+bool is_count(unsigned count) { return count != 0 && count <= INT_MAX; }
+
+// A call of a destructor, which ends with its thread.
+struct Ending {
+  base::Thread thread;
+  HostFunction destroy = nullptr;
+  void* data = nullptr;
+};
+
+void run_ending(void* argument) {
+  auto* const ending = static_cast<Ending*>(argument);
+  ThreadState& thread = this_thread();
+  const bool was_in_host_function = std::exchange(thread.is_in_host_function, true);
+  ending->destroy(ending->data);
+  thread.is_in_host_function = was_in_host_function;
+}
+
+Result release(UserObject handle, unsigned count) {
+  UserObjectState* const object = resolve(handle);
+  HALYARD_CUDA_REQUIRE(object != nullptr && is_count(count) && count <= object->references,
+                       kInvalidValue);
+  object->references -= count;
+  if (object->references == 0) end_handle(handle);  // graphs may refer to it still
+  return kSuccess;
+}
+
+}  // namespace
+
+// cuda.h, cuUserObjectCreate: destructors "cannot make CUDA API calls and should avoid blocking
+// behavior, as they are executed by a shared internal thread". So no lock of the library is held.
+UserObjectState::~UserObjectState() {
+  auto* const ending = new Ending{{}, destroy, data};
+  const auto body = [](void* argument) {
+    run_ending(argument);
+    delete static_cast<Ending*>(argument);
+  };
+  if (ending->thread.start("cuda user object", body, ending) != 0) {
+    body(ending);
+  } else {
+    ending->thread.detach();
+  }
+}
+
+HALYARD_CUDA_EXPORT Result cuUserObjectCreate(UserObject* object, void* data, HostFunction destroy,
+                                              unsigned references, unsigned flags) {
+  HALYARD_CUDA_CALL(cuUserObjectCreate, kInitialized);
+  HALYARD_CUDA_REQUIRE(
+      object != nullptr && destroy != nullptr && is_count(references) && flags == kNoDestructorSync,
+      kInvalidValue);
+  auto made = std::make_shared<UserObjectState>();
+  made->destroy = destroy;
+  made->data = data;
+  made->references = references;
+  UserObjectState& of = *made;
+  *object = of.handle = make_handle(std::move(made));
+  return kSuccess;
+}
+
+HALYARD_CUDA_EXPORT Result cuUserObjectRetain(UserObject handle, unsigned count) {
+  HALYARD_CUDA_CALL(cuUserObjectRetain, kInitialized);
+  UserObjectState* const object = resolve(handle);
+  HALYARD_CUDA_REQUIRE(object != nullptr && is_count(count), kInvalidValue);
+  object->references += count;
+  return kSuccess;
+}
+
+HALYARD_CUDA_EXPORT Result cuUserObjectRelease(UserObject handle, unsigned count) {
+  HALYARD_CUDA_CALL(cuUserObjectRelease, kInitialized);
+  return release(handle, count);
+}
+
+HALYARD_CUDA_EXPORT Result cuGraphRetainUserObject(Graph graph_handle, UserObject handle,
+                                                   unsigned count, unsigned flags) {
+  HALYARD_CUDA_CALL(cuGraphRetainUserObject, kInitialized);
+  GraphState* const graph = resolve(graph_handle);
+  HALYARD_CUDA_REQUIRE(
+      graph != nullptr && resolve(handle) != nullptr && is_count(count) && flags <= kMove,
+      kInvalidValue);
+  const std::shared_ptr<UserObjectState> object = handle->object;
+  if (flags == kMove) {
+    if (const Result result = release(handle, count); result != kSuccess) return result;
+  }
+  graph->users[object] += count;
+  return kSuccess;
+}
+
+HALYARD_CUDA_EXPORT Result cuGraphReleaseUserObject(Graph graph_handle, UserObject handle,
+                                                    unsigned count) {
+  HALYARD_CUDA_CALL(cuGraphReleaseUserObject, kInitialized);
+  GraphState* const graph = resolve(graph_handle);
+  // The handle may be one that the program has released.
+  HALYARD_CUDA_REQUIRE(graph != nullptr && handle != nullptr && is_count(count), kInvalidValue);
+  const auto at = std::ranges::find_if(
+      graph->users, [&](const auto& each) { return each.first->handle == handle; });
+  HALYARD_CUDA_REQUIRE(at != graph->users.end() && count <= at->second, kInvalidValue);
+  at->second -= count;
+  if (at->second == 0) graph->users.erase(at);
+  return kSuccess;
+}
+
+}  // namespace halyard::inline v0::sim::cuda

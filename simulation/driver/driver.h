@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The driver of the simulated native library: sim://?devices=N. Its lanes are of one of two sorts,
+// as those of real drivers are: each submission writes the progress that host and peers see, or
+// progress and edges are seen through markers alone.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "hal/driver.h"
+#include "simulation/driver/native.h"
+
+namespace halyard::inline v0::sim {
+
+struct SimDriverOptions {
+  bool marks_every_submission = true;
+  bool own_domains = false;  // no two devices wait for each other natively, nor share memory
+  bool one_way = false;      // but those of higher ordinals wait natively for those of lower ones
+  std::uint32_t max_in_flight = 64;
+  std::uint32_t max_backlog = 1u << 20;
+  std::uint32_t busy = 0;  // in 256: issue() takes a part of its batch, although there is room
+  bool allocations_fail = true;                   // one of memory may be native.failing_call
+  NativeOptions native;                           // of each device
+  std::uint32_t faulty_device = 0;                // which one native.failing_call is for
+  std::vector<NativeDevice*>* devices = nullptr;  // gets each device that is opened; may be null
+};
+
+// What the driver made is there till its devices are gone.
+std::unique_ptr<hal::Driver> make_sim_driver(const SimDriverOptions& options);
+
+}  // namespace halyard::inline v0::sim

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The programs that halyard-sim --exhaustive runs in every order (sim/explore/explorer.h): each a
+// race of the engine, by the rule of it.
+#pragma once
+
+#include <span>
+
+#include "simulation/explore/program.h"
+
+namespace halyard::inline v0::sim {
+
+struct Scenario {
+  const char* name;
+  void (*build)(Program&);
+  int preemptions = kUnbounded;
+};
+
+std::span<const Scenario> scenarios() noexcept;
+// Those that only a weak memory is asked (sim/weak/weak_memory.h).
+std::span<const Scenario> weak_scenarios() noexcept;
+
+}  // namespace halyard::inline v0::sim

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Plain: memory that is not atomic, and that a program orders by other means. A weak memory
+// (sim/weak/weak_memory.h) looks whether it does; elsewhere it is what it holds.
+#pragma once
+
+#ifdef HALYARD_RELACY
+#include "simulation/weak/relacy_atomic.h"
+#endif
+
+namespace halyard::inline v0::sim {
+
+class Plain {
+ public:
+  explicit Plain(int value = 0) noexcept : value_(value) {}
+  Plain(const Plain&) = delete;
+  Plain& operator=(const Plain&) = delete;
+
+#ifdef HALYARD_RELACY
+  int read(base::Site site = base::Site::current()) const noexcept { return value_.read(site); }
+  void write(int value, base::Site site = base::Site::current()) noexcept {
+    value_.write(value, site);
+  }
+
+ private:
+  base::ModelVariable value_;
+#else
+  int read() const noexcept { return value_; }
+  void write(int value) noexcept { value_ = value; }
+
+ private:
+  int value_;
+#endif
+};
+
+}  // namespace halyard::inline v0::sim

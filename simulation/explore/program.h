@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A small program of a few threads, as sim/explore/explorer.h runs it in every order and
+// sim/weak/weak_memory.h in many orders of a weak memory.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace halyard::inline v0::sim {
+
+// Ends the run, and tells how it came to that. Each of the two defines it.
+[[noreturn]] void fail(std::string_view what);
+inline void expect(bool holds, std::string_view what) {
+  if (!holds) fail(what);
+}
+
+// How many preemptions an order may have.
+inline constexpr int kUnbounded = -1;
+
+// One run of what is explored: threads over state that was made for this run.
+class Program {
+ public:
+  // Of the program's; lives as long as it.
+  template <class T, class... Args>
+  T& keep(Args&&... args) {
+    auto object = std::make_shared<T>(static_cast<Args&&>(args)...);
+    T& result = *object;
+    kept_.push_back(std::move(object));
+    return result;
+  }
+  // They start together when all have been added.
+  void thread(std::string name, std::function<void()> body) {
+    threads_.push_back({std::move(name), std::move(body), false});
+  }
+  // One that need not end: when all others have, it may sleep for ever.
+  void shell(std::string name, std::function<void()> body) {
+    threads_.push_back({std::move(name), std::move(body), true});
+  }
+  // What must hold when all have ended.
+  void at_end(std::function<void()> check) { check_ = std::move(check); }
+
+  struct Body {
+    std::string name;
+    std::function<void()> run;
+    bool shell;
+  };
+  const std::vector<Body>& threads() const noexcept { return threads_; }
+  void check() const {
+    if (check_) check_();
+  }
+
+ private:
+  std::vector<std::shared_ptr<void>> kept_;
+  std::vector<Body> threads_;
+  std::function<void()> check_;
+};
+
+}  // namespace halyard::inline v0::sim

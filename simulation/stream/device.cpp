@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "simulation/stream/device.h"
+
+#include <new>
+#include <utility>
+
+#include "base/format.h"
+#include "drivers/stream/executable.h"
+#include "simulation/stream/allocator.h"
+
+namespace halyard::inline v0::stream {
+
+Result<std::unique_ptr<Device>> Device::create(hal::DeviceInfo info, unsigned ordinal,
+                                               const FakeApi& api, CommandBufferMode mode) {
+  HALYARD_ASSIGN_OR_RETURN(Ref<ContextGuard<FakeApi>> guard,
+                           ContextGuard<FakeApi>::create(api, ordinal));
+  std::unique_ptr<Device> device(new (std::nothrow)
+                                     Device(std::move(info), api, mode, std::move(guard)));
+  if (device == nullptr) {
+    return error(StatusCode::kResourceExhausted, "stream: no memory for a device");
+  }
+  return device;
+}
+
+Device::Device(hal::DeviceInfo info, const FakeApi& api, CommandBufferMode mode,
+               Ref<timeline::EntryGuard> guard)
+    : info_(std::move(info)), api_(api), mode_(mode), guard_(std::move(guard)) {}
+
+Device::~Device() { close(); }
+
+const void* Device::wait_domain() const noexcept { return stream::domain(); }
+const void* Device::memory_domain() const noexcept { return stream::domain(); }
+
+Result<Ref<hal::Memory>> Device::allocate(std::uint64_t size, std::uint64_t, hal::MemoryType type) {
+  const Inside inside(*guard_);
+  return stream::allocate(api_, guard_, size, type);
+}
+
+Result<Ref<hal::Memory>> Device::import_memory(std::byte* data, std::uint64_t size) {
+  return stream::import_memory(data, size);
+}
+
+Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {
+  const Inside inside(*guard_);
+  return Executable<FakeApi>::load(api_, guard_, std::move(file));
+}
+
+Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(
+    const hal::RecordedCommands& recording) {
+  using Graphs = GraphCommandBuffer<FakeApi>;
+  if (Graphs::suits(recording, mode_)) {
+    return Graphs::create(api_, recording, mode_, kMaxInFlight);
+  }
+  return CommandBuffer::create(recording, FakeApi::kDriver);
+}
+
+Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind, hal::QueuePriority) {
+  const Inside inside(*guard_);
+  return lanes_.open(api_, guard_.get(), kMaxInFlight);
+}
+
+void Device::close() {
+  const Inside inside(*guard_);
+  lanes_.close();
+}
+
+}  // namespace halyard::inline v0::stream

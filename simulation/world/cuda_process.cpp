@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "simulation/world/cuda_process.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "drivers/cuda/error.h"
+#include "simulation/cuda/process.h"
+#include "simulation/cuda_loader.h"
+#include "simulation/scheduler.h"
+
+namespace halyard::inline v0::sim {
+namespace {
+
+constexpr int kFault = 700;  // CUDA_ERROR_ILLEGAL_ADDRESS
+
+// Calls that ask about what was there before, and so report the faults of others only; and those
+// that prepare a thread: when they fail, a later call fails.
+constexpr std::string_view kSound[] = {"cuda.cuStreamQuery", "cuda.cuStreamSynchronize",
+                                       "cuda.cuCtxGetCurrent", "cuda.cuCtxSetCurrent",
+                                       "cuda.cuThreadExchangeStreamCaptureMode"};
+
+}  // namespace
+
+CudaProcess::CudaProcess(const CudaOptions& options, std::uint64_t seed) : options_(options) {
+  cuda::Options process;
+  process.devices = static_cast<int>(options.devices);
+  process.seed = seed;
+  process.adversarial = options.adversarial;
+  process.host_delay = options.host_delay;
+  process.memory_bytes = options.device_memory;
+  if (options.failing_kernel != 0) {
+    process.faults.emplace("kernel", cuda::Fault{options.failing_kernel, kFault});
+  }
+  cuda::begin_process(process);
+  if (options.failing_call != 0) base::observe_calls(this);
+}
+
+CudaProcess::~CudaProcess() {
+  if (!ended_) base::observe_calls(nullptr);
+}
+
+void CudaProcess::fault(std::uint32_t device) {
+  ++faults_;
+  cuda::fail_device(static_cast<int>(device), static_cast<cuda::Result>(kFault));
+}
+
+int CudaProcess::before(const base::CallSite& site) noexcept {
+  if (site.area() != "cuda" || site.error == 0) return 0;
+  if (std::ranges::find(kSound, site.name) != std::end(kSound)) return 0;
+  if (cuda::current_device() != static_cast<int>(options_.faulty_device)) return 0;
+  if (++calls_ != options_.failing_call) return 0;
+  Scheduler& scheduler = *Scheduler::current();
+  if (scheduler.tracing()) scheduler.trace(fmt::format("{} fails", site.name));
+  const bool sticks =
+      halyard::cuda::status_code(static_cast<halyard::cuda::CUresult>(site.error)) ==
+      StatusCode::kDeviceLost;
+  if (options_.fails_for_good || sticks) {
+    fault(options_.faulty_device);
+    return 0;  // the call itself finds the fault
+  }
+  ++faults_;
+  return site.error;
+}
+
+void CudaProcess::drain() { cuda::drain_process(); }
+
+void CudaProcess::end(bool may_keep) {
+  base::observe_calls(nullptr);
+  unload_cuda(/*in_use=*/may_keep);
+  const cuda::EndOfProcess end = cuda::end_process();
+  ended_ = true;
+  Scheduler& scheduler = *Scheduler::current();
+  if (!end.misuse.empty()) scheduler.fail("the cuda driver misuses CUDA: " + end.misuse);
+  if (!end.leaks.empty() && faults_ == 0 && !options_.fails()) {
+    scheduler.fail("the cuda driver has not released: " + end.leaks);
+  }
+}
+
+}  // namespace halyard::inline v0::sim

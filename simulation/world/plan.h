@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Plan: the devices and the actions of a simulated program, drawn from the seed before it starts. A
+// program of async (async_program.h) draws its actions as it runs.
+//
+// Nodes form a DAG: each waits for points that earlier nodes signal, so that every wait can be
+// satisfied. Host threads get the nodes dealt out and run theirs in any order. Late, early and
+// reverse-ordered signals follow from that. Several nodes may signal one semaphore, even one value
+// of it, in no order between them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hal/registry.h"
+#include "halyard/base/clock.h"
+#include "halyard/hal/device.h"
+#include "simulation/driver/driver.h"
+#include "simulation/random.h"
+#include "simulation/world/cuda_process.h"
+
+namespace halyard::inline v0::sim {
+
+struct PlannedPoint {
+  std::uint32_t semaphore = 0;
+  std::uint64_t value = 0;
+};
+
+enum class NodeKind : std::uint8_t {
+  // Submissions.
+  kBarrier,
+  kFill,
+  kUpdate,
+  kExecute,   // copies what its producers wrote, then writes
+  kDispatch,  // the same by a kernel, in any order; on a copy queue like kExecute
+  kHostCall,  // reads what its producers wrote, then writes
+  kFile,      // writes to a file, and reads that back: two submissions
+  kEvent,     // sets an event in one recording, and waits for it in another: two submissions
+  kPool,      // allocates from a pool, uses the buffer, mostly frees it: up to three submissions
+  // By the host.
+  kSignal,
+  // These signal nothing, and no node waits for them.
+  kWait,
+  kQuery,
+  kOnReach,
+  kWaitIdle,
+  kFlush,
+  kRenewQueue,  // drops its handle and creates a queue of the same kind; not a device's own
+  kDropHandle,  // drops a handle of its device; later nodes have none
+  // Faults.
+  kFail,
+  kCancel,
+  kDropSemaphore,
+  kDropSubmission,
+  kCloseDevice,  // drops all of its handles, including those of its semaphores
+  kLoseDevice,
+};
+
+// The objects that nodes use. Each device has one of each; all share the file.
+enum class Handle : std::uint8_t {
+  kDevice,
+  kPool,
+  kCells,
+  kTokens,
+  kLook,  // recordings
+  kStage,
+  kEvent,
+  kKernel,
+  kFile,
+};
+inline constexpr std::size_t kHandles = 9;
+
+struct Node {
+  NodeKind kind = NodeKind::kBarrier;
+  std::uint32_t thread = 0;
+  std::uint32_t queue = 0;
+  std::vector<PlannedPoint> waits;
+  std::vector<PlannedPoint> signals;
+  // kCancel, kDropSubmission: the node; kLoseDevice, kCloseDevice: the device
+  std::uint32_t other = 0;
+  Handle handle = Handle::kDevice;  // kDropHandle
+  Nanoseconds patience = 0;         // waits: the deadline; kOnReach: how long it stays registered
+  Nanoseconds delay = 0;            // before the node runs
+  bool any = false;                 // kWait: wait_any
+  bool fails = false;               // kHostCall: it returns an error
+  bool and_wait = false;            // kBarrier: barrier_and_wait
+  // kOnReach: the callback submits and signals; kDispatch: indirect; kPool: the buffer is dropped
+  // instead of freed; kEvent: all nodes of the device share the event; kWait: for a fence.
+  bool chained = false;
+  bool gives_up = false;        // kPool: no one waits for the allocation
+  bool waits_for_room = false;  // submissions: they wait while the backlog is full
+};
+
+struct Plan {
+  // kCuda: the real driver of cuda://, on the simulated libcuda. One seed in 22; by its remainder
+  // by 4, every other one of them is a program of async.
+  enum class Driver : std::uint8_t { kSim, kCpu, kSerial, kCuda };
+  static constexpr std::uint64_t kCudaEvery = 22, kCudaFirst = 5;
+  static constexpr bool is_over_cuda(std::uint64_t seed) noexcept {
+    return seed % kCudaEvery == kCudaFirst;
+  }
+
+  explicit Plan(std::uint64_t from);
+
+  // Opens its devices. `registry` gets the drivers, `natives` the simulated libraries of
+  // Driver::kSim; null for a device of another driver.
+  Result<std::vector<hal::Device>> open(hal::DriverRegistry& registry,
+                                        std::vector<NativeDevice*>& natives) const;
+
+  bool is_submission(const Node& node) const noexcept { return node.kind <= NodeKind::kPool; }
+  // Queues are numbered device by device; in each device: compute, copy, then the created ones.
+  std::uint32_t queues() const noexcept { return devices * queues_per_device(); }
+  std::uint32_t queues_per_device() const noexcept { return 2 + created; }
+  std::uint32_t device_of(std::uint32_t queue) const noexcept {
+    return queue / queues_per_device();
+  }
+  bool is_cuda(std::uint32_t device) const noexcept {
+    return driver == Driver::kCuda && device < cuda.devices;
+  }
+  // The first ones: those of drivers that a program may break from outside.
+  std::uint32_t breakable_devices() const noexcept {
+    return driver == Driver::kCuda && beside == Driver::kCpu ? cuda.devices : devices;
+  }
+  // Whether a native call for the device may fail, or be refused for want of memory.
+  bool may_refuse(std::uint32_t device) const noexcept {
+    return is_cuda(device) ? cuda.may_refuse(device)
+                           : options.native.failing_call != 0 && device == options.faulty_device;
+  }
+  bool may_be_lost(std::uint32_t device) const noexcept {
+    return is_cuda(device) ? cuda.may_be_lost(device) : may_refuse(device);
+  }
+  // Whether devices may not open for a planted failure.
+  bool opening_may_fail() const noexcept {
+    return options.native.failing_call != 0 || cuda.fails();
+  }
+  // Whether submissions may be refused without a failure.
+  bool small_backlog() const noexcept { return options.max_backlog < 64; }
+  std::string describe() const;
+
+  void draw_cuda();
+
+  const std::uint64_t seed;
+  const bool async;  // without nodes, semaphores and created queues
+  Driver driver = Driver::kSim;
+  std::uint32_t devices = 1;
+  std::uint32_t workers = 1;  // of a cpu device
+  std::uint32_t created = 0;  // queues of each device beside its own
+  std::uint32_t semaphores = 1;
+  std::uint32_t threads = 1;
+  std::uint64_t pool_size = 0;
+  // No faults: pools have room for a few blocks only.
+  bool tight_pools = false;
+  bool tight = false;     // async: there may be too little memory
+  bool spurious = false;  // futex waits end early, weak exchanges fail
+  bool faulty = false;    // something fails, is cancelled, dropped or lost
+  bool loses_devices = false;
+  SimDriverOptions options;
+  CudaOptions cuda;               // Driver::kCuda: of the first devices
+  Driver beside = Driver::kCuda;  // of the last device, which may be of another driver
+  // A planted bug, to check that the simulation finds it: some work also waits for a semaphore that
+  // the world does not know of, and that is never signalled.
+  bool forgets = false;
+  std::vector<Node> nodes;
+  // producers[s]: the nodes that signal semaphore s, by value.
+  struct Producer {
+    std::uint64_t value;
+    std::uint32_t node;
+  };
+  std::vector<std::vector<Producer>> producers;
+};
+
+}  // namespace halyard::inline v0::sim
