@@ -164,8 +164,7 @@ void after_without_a_command_fails_the_finish(Context& t) {
   Case { "after", #name, name }
 #define CASE_BY_EVERY_BINDING(name) \
   Case { "after", #name, name, Vary::kBindings }
-#define CASE_IN_EVERY_WAY(name) \
-  { "after", #name, name, Vary::kQueueKinds | Vary::kBindings }
+#define CASE_IN_EVERY_WAY(name) {"after", #name, name, Vary::kQueueKinds | Vary::kBindings}
 constexpr Case kCases[] = {
     CASE_IN_EVERY_WAY(command_sees_what_those_it_follows_wrote),
     CASE_IN_EVERY_WAY(chain_of_after_runs_in_its_order),

@@ -252,10 +252,8 @@ void memory_comes_and_goes_on_many_threads(Context& t) {
   }
 }
 
-#define CASE(name) \
-  { "buffer", #name, name }
-#define CASE_ON_EVERY_QUEUE(name) \
-  { "buffer", #name, name, Vary::kQueueKinds }
+#define CASE(name) {"buffer", #name, name}
+#define CASE_ON_EVERY_QUEUE(name) {"buffer", #name, name, Vary::kQueueKinds}
 constexpr Case kCases[] = {
     CASE(buffer_has_the_size_and_type_asked_for),
     CASE(default_alignment_is_64_or_more),

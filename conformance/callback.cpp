@@ -199,10 +199,8 @@ void descriptors_start_work_and_hear_of_its_end(Context& t) {
   VERIFY_EQ(code, 0);
 }
 
-#define CASE(name) \
-  { "callback", #name, name }
-#define CASE_ON_EVERY_QUEUE(name) \
-  { "callback", #name, name, Vary::kQueueKinds }
+#define CASE(name) {"callback", #name, name}
+#define CASE_ON_EVERY_QUEUE(name) {"callback", #name, name, Vary::kQueueKinds}
 constexpr Case kCases[] = {
     CASE(callback_runs_once_when_the_value_is_reached),
     CASE(callback_of_a_reached_value_runs_before_on_reach_returns),

@@ -522,14 +522,10 @@ void recordings_are_made_on_many_threads(Context& t) {
   for (std::size_t i = 0; i < bytes.size(); ++i) VERIFY_EQ(bytes[i], std::byte(i / 64 + 1));
 }
 
-#define CASE(name) \
-  { "command_buffer", #name, name }
-#define CASE_ON_EVERY_QUEUE(name) \
-  { "command_buffer", #name, name, Vary::kQueueKinds }
-#define CASE_BY_EVERY_BINDING(name) \
-  { "command_buffer", #name, name, Vary::kBindings }
-#define CASE_IN_EVERY_WAY(name) \
-  { "command_buffer", #name, name, Vary::kQueueKinds | Vary::kBindings }
+#define CASE(name) {"command_buffer", #name, name}
+#define CASE_ON_EVERY_QUEUE(name) {"command_buffer", #name, name, Vary::kQueueKinds}
+#define CASE_BY_EVERY_BINDING(name) {"command_buffer", #name, name, Vary::kBindings}
+#define CASE_IN_EVERY_WAY(name) {"command_buffer", #name, name, Vary::kQueueKinds | Vary::kBindings}
 constexpr Case kCases[] = {
     CASE(empty_recording_can_be_executed),
     CASE(recording_counts_its_commands_and_slots),

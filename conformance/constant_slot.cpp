@@ -109,10 +109,8 @@ void slots_are_checked(Context& t) {
               StatusCode::kInvalidArgument);
 }
 
-#define CASE(name) \
-  { "constant_slot", #name, name }
-#define CASE_BY_EVERY_BINDING(name) \
-  { "constant_slot", #name, name, Vary::kBindings }
+#define CASE(name) {"constant_slot", #name, name}
+#define CASE_BY_EVERY_BINDING(name) {"constant_slot", #name, name, Vary::kBindings}
 constexpr Case kCases[] = {
     CASE_BY_EVERY_BINDING(slots_take_the_numbers_of_each_submission),
     CASE(every_submission_in_flight_has_its_own_numbers),

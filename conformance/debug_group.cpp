@@ -110,10 +110,8 @@ void finished_recorder_ignores_groups(Context& t) {
               kFailedPrecondition);
 }
 
-#define CASE(name) \
-  { "debug_group", #name, name }
-#define CASE_BY_EVERY_BINDING(name) \
-  { "debug_group", #name, name, Vary::kBindings }
+#define CASE(name) {"debug_group", #name, name}
+#define CASE_BY_EVERY_BINDING(name) {"debug_group", #name, name, Vary::kBindings}
 constexpr Case kCases[] = {
     CASE_BY_EVERY_BINDING(commands_in_groups_run_as_without_them),
     CASE_BY_EVERY_BINDING(group_may_span_a_dispatch),

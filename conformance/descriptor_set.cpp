@@ -314,11 +314,9 @@ void objects_of_another_device_are_refused(Context& t) {
   VERIFY_CODE(t.device().create_pipeline_layout({of.set, foreign}), kPermissionDenied);
   VERIFY_CODE(recorded(t, [&](Recorder& r) { r.bind_descriptor_set(of.layout, 0, foreign_set); }),
               kPermissionDenied);
-  VERIFY_CODE(recorded(t,
-                       [&](Recorder& r) {
-                         r.push_descriptor_set(foreign_pipeline, 0, {{0, slot(0)}});
-                       }),
-              kPermissionDenied);
+  VERIFY_CODE(
+      recorded(t, [&](Recorder& r) { r.push_descriptor_set(foreign_pipeline, 0, {{0, slot(0)}}); }),
+      kPermissionDenied);
   VERIFY_CODE(
       recorded(t, [&](Recorder& r) { r.push_constants(foreign_pipeline, 0, bytes_of(kCount)); }),
       kPermissionDenied);
@@ -355,10 +353,8 @@ void copy_queue_refuses_a_recording_with_a_bound_dispatch(Context& t) {
   VERIFY_CODE(t.copy_queue().execute(recorder.finish().value(), {}), kPermissionDenied);
 }
 
-#define CASE(name) \
-  { "descriptor_set", #name, name }
-#define CASE_BY_EVERY_BINDING(name) \
-  { "descriptor_set", #name, name, Vary::kBindings }
+#define CASE(name) {"descriptor_set", #name, name}
+#define CASE_BY_EVERY_BINDING(name) {"descriptor_set", #name, name, Vary::kBindings}
 constexpr Case kCases[] = {
     CASE_BY_EVERY_BINDING(set_and_push_constants_reach_the_kernel),
     CASE_BY_EVERY_BINDING(bindings_go_by_set_then_by_number),

@@ -211,7 +211,9 @@ void closed_device_leaves_the_others_alone(Context& t) {
   const Buffer buffer = t.buffer(4);
   const Semaphore s = t.semaphore();
   for (std::uint32_t i = 1; i <= 10; ++i) {
-    { const Device device = hal::open(t.uri()).value(); }
+    {
+      const Device device = hal::open(t.uri()).value();
+    }
     VERIFY_OK(t.compute().fill(buffer, i, 4, {.signal = {{s, i}}}));
     VERIFY_OK(s.wait(i, kWatchdog));
     VERIFY_EQ(word(buffer), i);
@@ -268,8 +270,7 @@ void dump_can_be_taken_at_any_time(Context& t) {
   done = true;
 }
 
-#define CASE(name) \
-  { "device", #name, name }
+#define CASE(name) {"device", #name, name}
 constexpr Case kCases[] = {
     CASE(device_describes_itself),
     CASE(limits_leave_room_for_the_kernels_of_this_suite),

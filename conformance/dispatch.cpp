@@ -414,10 +414,8 @@ void results_are_the_same_every_time(Context& t) {
   }
 }
 
-#define CASE(name) \
-  { "dispatch", #name, name }
-#define CASE_BY_EVERY_BINDING(name) \
-  { "dispatch", #name, name, Vary::kBindings }
+#define CASE(name) {"dispatch", #name, name}
+#define CASE_BY_EVERY_BINDING(name) {"dispatch", #name, name, Vary::kBindings}
 constexpr Case kCases[] = {
     CASE(kernel_reads_one_binding_and_writes_another),
     CASE(constants_of_every_type_arrive),

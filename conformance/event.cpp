@@ -387,14 +387,10 @@ void empty_event_and_one_of_another_device_are_refused(Context& t) {
   }
 }
 
-#define CASE(name) \
-  { "event", #name, name }
-#define CASE_BY_EVERY_BINDING(name) \
-  { "event", #name, name, Vary::kBindings }
-#define CASE_ON_EVERY_QUEUE(name) \
-  { "event", #name, name, Vary::kQueueKinds }
-#define CASE_IN_EVERY_WAY(name) \
-  { "event", #name, name, Vary::kQueueKinds | Vary::kBindings }
+#define CASE(name) {"event", #name, name}
+#define CASE_BY_EVERY_BINDING(name) {"event", #name, name, Vary::kBindings}
+#define CASE_ON_EVERY_QUEUE(name) {"event", #name, name, Vary::kQueueKinds}
+#define CASE_IN_EVERY_WAY(name) {"event", #name, name, Vary::kQueueKinds | Vary::kBindings}
 constexpr Case kCases[] = {
     CASE_IN_EVERY_WAY(what_follows_a_wait_comes_after_what_stands_before_its_set),
     CASE_BY_EVERY_BINDING(kernels_are_ordered_by_events),

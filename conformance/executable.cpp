@@ -191,8 +191,7 @@ void changed_bytes_are_an_error_or_loaded(Context& t) {
   }
 }
 
-#define CASE(name) \
-  { "executable", #name, name }
+#define CASE(name) {"executable", #name, name}
 constexpr Case kCases[] = {
     CASE(kernels_are_counted_and_named),
     CASE(kernel_is_found_by_name),

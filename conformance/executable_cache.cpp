@@ -174,7 +174,7 @@ void folder_is_made_for_this_user_alone(Context& t) {
   const auto cache = t.device().create_executable_cache({.folder = deep});
   VERIFY_OK(cache);
   VERIFY_EQ(cache->folder(), deep);
-  struct stat info {};
+  struct stat info{};
   VERIFY_EQ(::stat(deep.c_str(), &info), 0);
   VERIFY_EQ(info.st_mode & 07777u, 0700u);
 }
@@ -214,8 +214,7 @@ void empty_handle_is_refused(Context& t) {
   VERIFY_EQ(ExecutableCache().folder(), "");
 }
 
-#define CASE(name) \
-  { "executable_cache", #name, name }
+#define CASE(name) {"executable_cache", #name, name}
 constexpr Case kCases[] = {
     CASE(same_bytes_are_one_executable),
     CASE(same_content_is_one_executable_whatever_the_file),

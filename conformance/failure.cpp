@@ -152,9 +152,8 @@ void every_kind_of_waiter_is_told_the_first_cause(Context& t) {
   threads.start([&] { verify_is_cause(t, done.wait(1, kWatchdog)); });
   threads.start([&] { verify_is_cause(t, hal::wait_all({{never, 1}, {done, 1}}, kWatchdog)); });
   threads.start([&] { verify_is_cause(t, hal::wait_any({{never, 1}, {done, 1}}, kWatchdog)); });
-  threads.start([&] {
-    verify_is_cause(t, t.queue(1).barrier_and_wait({.wait = {{done, 1}}}, kWatchdog));
-  });
+  threads.start(
+      [&] { verify_is_cause(t, t.queue(1).barrier_and_wait({.wait = {{done, 1}}}, kWatchdog)); });
   gate.fail(cause());
   done.fail(Status(StatusCode::kInternal, "a later one"));
   threads.join();
@@ -416,10 +415,8 @@ void last_signaller_that_signals_too_little_cancels_the_rest(Context& t) {
   VERIFY_CODE(done.wait(1, kWatchdog), StatusCode::kCancelled);
 }
 
-#define CASE(name) \
-  { "failure", #name, name }
-#define CASE_ON_EVERY_QUEUE(name) \
-  { "failure", #name, name, Vary::kQueueKinds }
+#define CASE(name) {"failure", #name, name}
+#define CASE_ON_EVERY_QUEUE(name) {"failure", #name, name, Vary::kQueueKinds}
 constexpr Case kCases[] = {
     CASE_ON_EVERY_QUEUE(failed_wait_fails_the_signals_with_its_cause),
     CASE_ON_EVERY_QUEUE(failed_wait_fails_every_signal),

@@ -253,12 +253,9 @@ void empty_queue_handle_is_neither_idle_nor_flushed(Context& t) {
   VERIFY_CODE(Queue().flush(), StatusCode::kInvalidArgument);
 }
 
-#define CASE(name) \
-  { "fence", #name, name }
-#define CASE_ON_EVERY_QUEUE(name) \
-  { "fence", #name, name, Vary::kQueueKinds }
-#define IDLE_ON_EVERY_QUEUE(name) \
-  { "idle", #name, name, Vary::kQueueKinds }
+#define CASE(name) {"fence", #name, name}
+#define CASE_ON_EVERY_QUEUE(name) {"fence", #name, name, Vary::kQueueKinds}
+#define IDLE_ON_EVERY_QUEUE(name) {"idle", #name, name, Vary::kQueueKinds}
 constexpr Case kCases[] = {
     CASE(fence_of_no_points_is_reached),
     CASE(fence_keeps_the_largest_value_of_a_semaphore),

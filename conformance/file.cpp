@@ -61,9 +61,8 @@ void read_fills_its_range_and_nothing_beside_it(Context& t) {
   const TemporaryFile file(bytes);
   const Buffer target = t.buffer(64, 0xee);
   const File from = file.open(FileAccess::kRead);
-  t.finish([&](const SubmitInfo& info) {
-    return t.queue().read(from, 333, {target, 5, 50}, info);
-  });
+  t.finish(
+      [&](const SubmitInfo& info) { return t.queue().read(from, 333, {target, 5, 50}, info); });
   ByteVector expected(64, std::byte{0xee});
   std::copy_n(bytes.begin() + 333, 50, expected.begin() + 5);
   VERIFY(contents(target) == expected);
@@ -98,9 +97,8 @@ void transfer_of_no_bytes_completes_wherever_it_points(Context& t) {
   const File empty = file.open();
   const Buffer buffer = t.buffer(8, 0xee);
   for (const std::uint64_t offset : {0u, 12345u}) {
-    t.finish([&](const SubmitInfo& info) {
-      return t.queue().read(empty, offset, {buffer, 8}, info);
-    });
+    t.finish(
+        [&](const SubmitInfo& info) { return t.queue().read(empty, offset, {buffer, 8}, info); });
     t.finish([&](const SubmitInfo& info) {
       return t.queue().write({buffer, 3, 0}, empty, offset, info);
     });
@@ -449,10 +447,8 @@ void transfer_with_memory_of_a_pool_that_is_not_there_fails(Context& t) {
   VERIFY_CODE(done.wait(1, kWatchdog), StatusCode::kFailedPrecondition);
 }
 
-#define CASE(name) \
-  { "file", #name, name, Vary::kQueueKinds }
-#define ONE_CASE(name) \
-  { "file", #name, name, Vary::kNothing }
+#define CASE(name) {"file", #name, name, Vary::kQueueKinds}
+#define ONE_CASE(name) {"file", #name, name, Vary::kNothing}
 constexpr Case kCases[] = {
     CASE(read_fills_its_range_and_nothing_beside_it),
     CASE(write_changes_its_range_of_the_file_and_nothing_beside_it),

@@ -385,10 +385,8 @@ void update_of_another_kind_of_command_is_refused(Context& t) {
   });
 }
 
-#define CASE_BOUND_AND_NOT(name) \
-  { "hcq_change", #name, name, Vary::kBoundQueues }
-#define CASE_IN_EVERY_WAY(name) \
-  { "hcq_change", #name, name, Vary::kQueueKinds | Vary::kBoundQueues }
+#define CASE_BOUND_AND_NOT(name) {"hcq_change", #name, name, Vary::kBoundQueues}
+#define CASE_IN_EVERY_WAY(name) {"hcq_change", #name, name, Vary::kQueueKinds | Vary::kBoundQueues}
 constexpr Case kCases[] = {
     CASE_BOUND_AND_NOT(one_queue_orders_a_hundred_submissions_by_its_symbol),
     CASE_IN_EVERY_WAY(symbolic_signal_and_value_change_between_submissions),

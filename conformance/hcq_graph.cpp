@@ -455,8 +455,7 @@ void wrong_inputs_are_refused_and_the_graph_stays_usable(Context& t) {
   VERIFY_EQ(y.read(5), 2u);
 }
 
-#define CASE(name) \
-  { "hcq_graph", #name, name }
+#define CASE(name) {"hcq_graph", #name, name}
 constexpr Case kCases[] = {
     CASE(replays_give_what_the_calls_in_order_give),
     CASE(write_follows_write_on_another_queue),

@@ -239,8 +239,7 @@ void wrong_options_and_sizes_are_refused_and_named(Context& t) {
               StatusCode::kOutOfRange);
 }
 
-#define CASE(name) \
-  { "hcq_memory", #name, name }
+#define CASE(name) {"hcq_memory", #name, name}
 constexpr Case kCases[] = {
     CASE(odd_sizes_go_both_ways_through_few_slots),
     CASE(copied_in_source_may_be_rewritten_at_once),

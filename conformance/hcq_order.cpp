@@ -289,12 +289,9 @@ void signals_race_waiting_queues(Context& t) {
   });
 }
 
-#define CASE_ON_EVERY_QUEUE(name) \
-  { "hcq_order", #name, name, Vary::kQueueKinds }
-#define CASE_BOUND_AND_NOT(name) \
-  { "hcq_order", #name, name, Vary::kBoundQueues }
-#define CASE_IN_EVERY_WAY(name) \
-  { "hcq_order", #name, name, Vary::kQueueKinds | Vary::kBoundQueues }
+#define CASE_ON_EVERY_QUEUE(name) {"hcq_order", #name, name, Vary::kQueueKinds}
+#define CASE_BOUND_AND_NOT(name) {"hcq_order", #name, name, Vary::kBoundQueues}
+#define CASE_IN_EVERY_WAY(name) {"hcq_order", #name, name, Vary::kQueueKinds | Vary::kBoundQueues}
 constexpr Case kCases[] = {
     CASE_IN_EVERY_WAY(blocked_queue_does_not_stop_the_other),
     CASE_IN_EVERY_WAY(signals_order_the_queues_of_two_devices),

@@ -381,14 +381,10 @@ void no_command_follows_bind(Context& t) {
   });
 }
 
-#define CASE(name) \
-  { "hcq_queue", #name, name }
-#define CASE_ON_EVERY_QUEUE(name) \
-  { "hcq_queue", #name, name, Vary::kQueueKinds }
-#define CASE_BOUND_AND_NOT(name) \
-  { "hcq_queue", #name, name, Vary::kBoundQueues }
-#define CASE_IN_EVERY_WAY(name) \
-  { "hcq_queue", #name, name, Vary::kQueueKinds | Vary::kBoundQueues }
+#define CASE(name) {"hcq_queue", #name, name}
+#define CASE_ON_EVERY_QUEUE(name) {"hcq_queue", #name, name, Vary::kQueueKinds}
+#define CASE_BOUND_AND_NOT(name) {"hcq_queue", #name, name, Vary::kBoundQueues}
+#define CASE_IN_EVERY_WAY(name) {"hcq_queue", #name, name, Vary::kQueueKinds | Vary::kBoundQueues}
 constexpr Case kCases[] = {
     CASE_IN_EVERY_WAY(signal_reaches_a_waiting_host),
     CASE_IN_EVERY_WAY(signal_of_a_lower_value_changes_nothing),

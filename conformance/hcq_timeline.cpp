@@ -178,12 +178,10 @@ void kernel_arguments_may_lie_in_the_callers_memory(Context& t) {
                                                        : StatusCode::kInvalidArgument);
 }
 
-#define CASE(name) \
-  { "hcq_timeline", #name, name }
-#define CASE_BOUND_AND_NOT(name) \
-  { "hcq_timeline", #name, name, Vary::kBoundQueues }
+#define CASE(name) {"hcq_timeline", #name, name}
+#define CASE_BOUND_AND_NOT(name) {"hcq_timeline", #name, name, Vary::kBoundQueues}
 #define CASE_IN_EVERY_WAY(name) \
-  { "hcq_timeline", #name, name, Vary::kQueueKinds | Vary::kBoundQueues }
+  {"hcq_timeline", #name, name, Vary::kQueueKinds | Vary::kBoundQueues}
 constexpr Case kCases[] = {
     CASE(first_point_of_a_timeline_is_one),
     CASE_BOUND_AND_NOT(timeline_orders_submissions_without_the_host),

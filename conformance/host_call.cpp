@@ -146,10 +146,7 @@ void call_may_submit_to_its_own_queue(Context& t) {
   const Semaphore inner = t.semaphore();
   t.finish([&](const SubmitInfo& info) {
     return t.queue().host_call(
-        [&] {
-          VERIFY_OK(t.queue().fill(buffer, 77, 4, {.signal = {{inner, 1}}}));
-        },
-        info);
+        [&] { VERIFY_OK(t.queue().fill(buffer, 77, 4, {.signal = {{inner, 1}}})); }, info);
   });
   VERIFY_OK(inner.wait(1, kWatchdog));
   VERIFY_EQ(buffer.map().value().as<std::uint32_t>()[0], 77u);
@@ -296,8 +293,7 @@ void call_that_may_block_may_wait_for_other_calls(Context& t) {
   VERIFY_OK(nest(nest, 5));
 }
 
-#define CASE(name) \
-  { "host_call", #name, name, Vary::kQueueKinds }
+#define CASE(name) {"host_call", #name, name, Vary::kQueueKinds}
 constexpr Case kCases[] = {
     CASE(call_without_waits_runs),
     CASE(call_runs_after_its_wait),

@@ -422,10 +422,9 @@ void where_counts_are_read(Context& t) {
   kRun(t);
 }
 
-#define CASE(name) \
-  { "indirect", #name, where_counts_are_read<name> }
+#define CASE(name) {"indirect", #name, where_counts_are_read<name>}
 #define CASE_BY_EVERY_BINDING(name) \
-  { "indirect", #name, where_counts_are_read<name>, Vary::kBindings }
+  {"indirect", #name, where_counts_are_read<name>, Vary::kBindings}
 constexpr Case kCases[] = {
     CASE(queue_reads_the_counts_of_every_shape),
     CASE_BY_EVERY_BINDING(recording_reads_the_counts_of_every_shape),

@@ -308,10 +308,8 @@ void flush_of_a_reader_and_invalidate_of_a_writer_are_refused(Context& t) {
   VERIFY_CODE(Mapping().invalidate(), StatusCode::kInvalidArgument);
 }
 
-#define CASE(name) \
-  { "memory", #name, name }
-#define CASE_ON_EVERY_QUEUE(name) \
-  { "memory", #name, name, Vary::kQueueKinds }
+#define CASE(name) {"memory", #name, name}
+#define CASE_ON_EVERY_QUEUE(name) {"memory", #name, name, Vary::kQueueKinds}
 constexpr Case kCases[] = {
     CASE(imported_memory_is_the_callers_bytes),
     CASE_ON_EVERY_QUEUE(device_work_reads_and_writes_imported_memory),

@@ -301,11 +301,9 @@ void number_of_bindings_must_agree(Context& t) {
   const Status status = t.compute().dispatch(function, {.items = {1}}, {x, x, x}, {1, 1, kOne}, {});
   VERIFY_CODE(status, kInvalidArgument);
   VERIFY(status.message().find("scale_and_offset") != std::string_view::npos);
-  VERIFY_CODE(recorded(t,
-                       [&](Recorder& r) {
-                         r.dispatch(function, {.items = {1}}, {x}, {1, 1, kOne});
-                       }),
-              kInvalidArgument);
+  VERIFY_CODE(
+      recorded(t, [&](Recorder& r) { r.dispatch(function, {.items = {1}}, {x}, {1, 1, kOne}); }),
+      kInvalidArgument);
 }
 
 void number_of_constants_must_agree(Context& t) {
@@ -484,10 +482,8 @@ void error_names_object_operation_and_value(Context& t) {
   }
 }
 
-#define CASE(name) \
-  { "misuse", #name, name }
-#define CASE_ON_EVERY_QUEUE(name) \
-  { "misuse", #name, name, Vary::kQueueKinds }
+#define CASE(name) {"misuse", #name, name}
+#define CASE_ON_EVERY_QUEUE(name) {"misuse", #name, name, Vary::kQueueKinds}
 constexpr Case kCases[] = {
     CASE(empty_semaphore_answers_invalid_argument),
     CASE_ON_EVERY_QUEUE(empty_semaphore_in_a_list_answers_invalid_argument),

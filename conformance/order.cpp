@@ -231,10 +231,8 @@ void ready_work_beyond_what_the_device_holds_is_all_done(Context& t) {
   }
 }
 
-#define CASE(name) \
-  { "order", #name, name }
-#define CASE_ON_EVERY_QUEUE(name) \
-  { "order", #name, name, Vary::kQueueKinds }
+#define CASE(name) {"order", #name, name}
+#define CASE_ON_EVERY_QUEUE(name) {"order", #name, name, Vary::kQueueKinds}
 constexpr Case kCases[] = {
     CASE_ON_EVERY_QUEUE(host_signal_starts_a_chain_of_twelve),
     CASE(chain_submitted_in_reverse_carries_memory),

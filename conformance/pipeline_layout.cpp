@@ -320,10 +320,8 @@ void kernel_may_do_no_more_than_the_layout_says(Context& t) {
   VERIFY_CODE(dispatch(Access::kWrite, Access::kWrite), kPermissionDenied);
 }
 
-#define CASE(name) \
-  { "pipeline_layout", #name, name }
-#define CASE_BY_EVERY_BINDING(name) \
-  { "pipeline_layout", #name, name, Vary::kBindings }
+#define CASE(name) {"pipeline_layout", #name, name}
+#define CASE_BY_EVERY_BINDING(name) {"pipeline_layout", #name, name, Vary::kBindings}
 constexpr Case kCases[] = {
     CASE_BY_EVERY_BINDING(push_constants_are_a_c_struct),
     CASE_BY_EVERY_BINDING(all_128_bytes_of_push_constants_arrive),

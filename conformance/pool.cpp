@@ -332,8 +332,7 @@ void exhaustion_reaches_every_dependent_with_its_sizes(Context& t) {
   for (const Semaphore& each : {chain[0], chain[1], chain[2], other}) {
     const Status status = each.wait(1, kWatchdog);
     VERIFY_CODE(status, StatusCode::kResourceExhausted);
-    VERIFY(status.message().find(fmt::format("no block of {} bytes: {} of", size, used)) !=
-           std::string_view::npos);
+    VERIFY(status.message().find(fmt::format("no block of {} bytes: {} of", size, used)) != std::string_view::npos);
   }
   VERIFY_OK(kept.map());
 }
@@ -515,12 +514,9 @@ void threads_share_a_tight_pool(Context& t) {
   VERIFY_EQ(pool.statistics().used_bytes, 0u);
 }
 
-#define CASE(name) \
-  { "pool", #name, name }
-#define CASE_BY_EVERY_BINDING(name) \
-  { "pool", #name, name, Vary::kBindings }
-#define CASE_ON_EVERY_QUEUE(name) \
-  { "pool", #name, name, Vary::kQueueKinds }
+#define CASE(name) {"pool", #name, name}
+#define CASE_BY_EVERY_BINDING(name) {"pool", #name, name, Vary::kBindings}
+#define CASE_ON_EVERY_QUEUE(name) {"pool", #name, name, Vary::kQueueKinds}
 constexpr Case kCases[] = {
     CASE_ON_EVERY_QUEUE(allocated_buffer_is_usable_after_the_signal),
     CASE_ON_EVERY_QUEUE(memory_is_not_given_before_the_waits_hold),

@@ -200,8 +200,7 @@ void created_queue_keeps_its_device(Context& t) {
   VERIFY_OK(done.wait(1, kWatchdog));
 }
 
-#define CASE(name) \
-  { "queue", #name, name }
+#define CASE(name) {"queue", #name, name}
 constexpr Case kCases[] = {
     CASE(created_queues_of_each_kind_and_priority_run_work),
     CASE(semaphores_order_queues_of_all_priorities),

@@ -448,9 +448,8 @@ void failure_of_one_ends_wait_all(Context& t) {
   const Semaphore a = t.semaphore();
   const Semaphore b = t.semaphore(3);
   Threads threads;
-  threads.start([&] {
-    VERIFY_CODE(hal::wait_all({{b, 4}, {a, 1}}, kWatchdog), StatusCode::kDataLoss);
-  });
+  threads.start(
+      [&] { VERIFY_CODE(hal::wait_all({{b, 4}, {a, 1}}, kWatchdog), StatusCode::kDataLoss); });
   VERIFY_CODE(a.wait(1, kAWhile), StatusCode::kDeadlineExceeded);
   a.fail(cause());
   threads.join();
@@ -487,10 +486,8 @@ void signals_racing_a_failure_stay_below_it(Context& t) {
   }
 }
 
-#define CASE(name) \
-  { "semaphore", #name, name }
-#define CASE_ON_EVERY_QUEUE(name) \
-  { "semaphore", #name, name, Vary::kQueueKinds }
+#define CASE(name) {"semaphore", #name, name}
+#define CASE_ON_EVERY_QUEUE(name) {"semaphore", #name, name, Vary::kQueueKinds}
 constexpr Case kCases[] = {
     CASE(initial_value_is_queried_back),
     CASE(initial_value_beyond_the_greatest_is_refused),

@@ -358,13 +358,10 @@ void drop_after(Context& t, int step) {
     CommandBuffer commands = recorder.finish().value();
     const auto steps = {
         +[](const Queue& q, const Semaphore&, const Semaphore&, const Buffer& b, const Function&,
-            const CommandBuffer&) {
-          return q.fill({b, 3072, 1024}, 1, 4, {});
-        },
+            const CommandBuffer&) { return q.fill({b, 3072, 1024}, 1, 4, {}); },
         +[](const Queue& q, const Semaphore& mine, const Semaphore&, const Buffer& b,
-            const Function&, const CommandBuffer&) {
-          return q.fill({b, 0, 2048}, 1, 4, {.signal = {{mine, 1}}});
-        },
+            const Function&,
+            const CommandBuffer&) { return q.fill({b, 0, 2048}, 1, 4, {.signal = {{mine, 1}}}); },
         +[](const Queue& q, const Semaphore& mine, const Semaphore&, const Buffer& b,
             const Function&, const CommandBuffer&) {
           return q.copy({b, 0, 64}, {b, 2048, 64}, {.wait = {{mine, 1}}});
@@ -379,9 +376,7 @@ void drop_after(Context& t, int step) {
           return q.execute(c, {.wait = {{other, 1}}, .signal = {{mine, 2}}});
         },
         +[](const Queue& q, const Semaphore& mine, const Semaphore&, const Buffer&, const Function&,
-            const CommandBuffer&) {
-          return q.host_call([] {}, {.wait = {{mine, 2}}});
-        },
+            const CommandBuffer&) { return q.host_call([] {}, {.wait = {{mine, 2}}}); },
     };
     int taken = 0;
     for (const auto take : steps) {
@@ -553,10 +548,8 @@ void endless_submission_is_refused_or_done_but_never_lost(Context& t) {
   VERIFY_VALUE(done, accepted);
 }
 
-#define CASE(name) \
-  { "stress", #name, name }
-#define CASE_ON_EVERY_QUEUE(name) \
-  { "stress", #name, name, Vary::kQueueKinds }
+#define CASE(name) {"stress", #name, name}
+#define CASE_ON_EVERY_QUEUE(name) {"stress", #name, name, Vary::kQueueKinds}
 constexpr Case kCases[] = {
     CASE_ON_EVERY_QUEUE(rapid_fills_leave_the_last_pattern),
     CASE_ON_EVERY_QUEUE(rapid_copies_carry_a_pattern_round),

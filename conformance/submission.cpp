@@ -417,10 +417,8 @@ void submit_and_wait_may_be_released_by_another_thread(Context& t) {
   VERIFY_OK(gate.signal(1));
 }
 
-#define CASE(name) \
-  { "submission", #name, name }
-#define CASE_ON_EVERY_QUEUE(name) \
-  { "submission", #name, name, Vary::kQueueKinds }
+#define CASE(name) {"submission", #name, name}
+#define CASE_ON_EVERY_QUEUE(name) {"submission", #name, name, Vary::kQueueKinds}
 constexpr Case kCases[] = {
     CASE_ON_EVERY_QUEUE(submission_of_nothing_signals),
     CASE_ON_EVERY_QUEUE(submission_without_waits_or_signals_is_accepted),

@@ -269,10 +269,8 @@ void plain_and_tensor_arguments_are_not_exchanged(Context& t) {
               StatusCode::kInvalidArgument);
 }
 
-#define CASE(name) \
-  { "tensor", #name, name }
-#define CASE_BY_EVERY_BINDING(name) \
-  { "tensor", #name, name, Vary::kBindings }
+#define CASE(name) {"tensor", #name, name}
+#define CASE_BY_EVERY_BINDING(name) {"tensor", #name, name, Vary::kBindings}
 constexpr Case kCases[] = {
     CASE(static_tile_covers_sizes_that_are_no_multiple_of_it),
     CASE(group_x_is_the_last_dimension),

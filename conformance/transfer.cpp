@@ -337,8 +337,7 @@ void transfers_without_an_order_all_happen(Context& t) {
   }
 }
 
-#define CASE(name) \
-  { "transfer", #name, name, Vary::kQueueKinds }
+#define CASE(name) {"transfer", #name, name, Vary::kQueueKinds}
 constexpr Case kCases[] = {
     CASE(fill_writes_its_range_alone),
     CASE(fill_without_a_length_reaches_the_end),

@@ -308,10 +308,8 @@ void read_only_and_future_tensors_are_refused(Context& t) {
   VERIFY_OK(from_dlpack(t.device(), managed));  // takes it over
 }
 
-#define CASE(name) \
-  { "view", #name, name }
-#define CASE_ON_EVERY_QUEUE(name) \
-  { "view", #name, name, Vary::kQueueKinds }
+#define CASE(name) {"view", #name, name}
+#define CASE_ON_EVERY_QUEUE(name) {"view", #name, name, Vary::kQueueKinds}
 constexpr Case kCases[] = {
     CASE(view_knows_shape_element_and_size),
     CASE(view_without_dimensions_is_one_element),

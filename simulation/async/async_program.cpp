@@ -99,8 +99,8 @@ void AsyncProgram::run() {
   drop_handles();
   check(registry_->shutdown(kForever).ok(), "shutdown");
   check_failures();
-  const bool kept =
-      may_keep() && registry_->engine().dump_timelines().find("kept for good") != std::string::npos;
+  const bool kept = may_keep() && registry_->engine().dump_timelines().find("kept for good") !=
+                                      std::string::npos;
   if (cuda_ != nullptr) cuda_->drain();
   registry_.reset();
   errands_.clear();

@@ -84,8 +84,9 @@ void AsyncProgram::ended(Tree& tree, Answer answer, Take take) {
   const bool cancelled =
       (tree.status.code() == StatusCode::kCancelled && tree.stop.stop_requested()) ||
       (tree.status.code() == StatusCode::kDeadlineExceeded && tree.has_deadline);
-  check(cancelled || !tree.stopped, base::format("tree {}: whether a stop was requested: {}",
-                                                 tree.number, tree.status.to_string()));
+  check(cancelled || !tree.stopped,
+        base::format("tree {}: whether a stop was requested: {}", tree.number,
+                     tree.status.to_string()));
   check(!tree.fails || !answer.ok(),
         base::format("tree {}: an operation of it fails, and it does not", tree.number));
   tree.outcome = answer.ok() ? Tree::Outcome::kDone

@@ -136,12 +136,12 @@ async::Task<> AsyncProgram::request(Actor& actor, std::uint32_t device, std::siz
     const Contents other = draw_contents(random, sizes_[1]);
     Tree& second = plant_here();
     second.operands.push_back(&first);
-    auto swapped = place(second, async::to_host(zip(async::value(*std::move(held)),
-                                                    async::from_host(other, {second.size})) |
-                                                async::apply([](Tensor a, Tensor b) {
-                                                  return Swapped{std::move(a), std::move(b)};
-                                                }) |
-                                                async::first | async::allocate_from(pool)));
+    auto swapped = place(
+        second,
+        async::to_host(
+            zip(async::value(*std::move(held)), async::from_host(other, {second.size})) |
+            async::apply([](Tensor a, Tensor b) { return Swapped{std::move(a), std::move(b)}; }) |
+            async::first | async::allocate_from(pool)));
     ended(second, co_await within(std::move(swapped)),
           [&](const Contents& read) { check_contents(second, read, other); });
   }

@@ -66,10 +66,9 @@ AsyncProgram::Draft AsyncProgram::grow(Random& random, Tree& tree, std::uint64_t
     case 4: {
       tree.allocates = true;
       Draft other = grow(random, tree, random.below(depth));
-      auto swapped = zip(std::move(operation), std::move(other.operation)) |
-                     async::apply([](Tensor a, Tensor b) {
-                       return Swapped{std::move(a), std::move(b)};
-                     });
+      auto swapped =
+          zip(std::move(operation), std::move(other.operation)) |
+          async::apply([](Tensor a, Tensor b) { return Swapped{std::move(a), std::move(b)}; });
       if (random.one_in(2)) {
         return {std::move(swapped) | async::first | boxed, std::move(other.contents)};
       }

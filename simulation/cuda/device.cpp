@@ -125,8 +125,8 @@ std::string uuid_text(int device) {
   for (std::size_t i = 0; i < sizeof id.bytes; ++i) {
     if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
     char digits[3];
-    std::snprintf(digits, sizeof digits, "%02x",
-                  static_cast<unsigned>(static_cast<std::uint8_t>(id.bytes[i])));
+    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(
+                                                      static_cast<std::uint8_t>(id.bytes[i])));
     text += digits;
   }
   return text;
@@ -175,7 +175,8 @@ HALYARD_CUDA_EXPORT Result cuDeviceGetName(char* name, int size, DeviceId device
   HALYARD_CUDA_CALL(cuDeviceGetName, kInitialized);
   HALYARD_CUDA_REQUIRE(name != nullptr && size > 0, kInvalidValue);
   HALYARD_CUDA_REQUIRE(is_device(device), kInvalidDevice);
-  std::snprintf(name, static_cast<std::size_t>(size), "Halyard simulated GPU %d", index_of(device));
+  std::snprintf(name, static_cast<std::size_t>(size), "Halyard simulated GPU %d",
+                index_of(device));
   return kSuccess;
 }
 

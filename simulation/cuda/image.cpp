@@ -141,9 +141,9 @@ Result read_linked(const char* at, std::size_t left, std::vector<ImageText>& tex
     at += sizeof text;
     left -= sizeof text;
     HALYARD_CUDA_REQUIRE(text.size <= left, kInvalidImage);
-    texts.push_back(
-        {std::string(at, text.size),
-         {text.registers, text.threads, text.max_threads, text.min_blocks, text.overrides != 0}});
+    texts.push_back({std::string(at, text.size),
+                     {text.registers, text.threads, text.max_threads, text.min_blocks,
+                      text.overrides != 0}});
     at += text.size;
     left -= text.size;
   }
@@ -221,9 +221,8 @@ Result read_jit_options(unsigned count, const int* list, void** values, JitOptio
   if (options.info_log != nullptr && options.info_bytes != 0) options.info_log[0] = '\0';
   if (options.info_used != nullptr) *options.info_used = nullptr;
   if (has_global_symbols) {
-    write_error_log(options,
-                    "CU_JIT_GLOBAL_SYMBOL_ADDRESSES: the simulated libcuda cannot put "
-                    "variables of modules at addresses of the host\n");
+    write_error_log(options, "CU_JIT_GLOBAL_SYMBOL_ADDRESSES: the simulated libcuda cannot put "
+                             "variables of modules at addresses of the host\n");
     return kNotSupported;
   }
   write_error_log(options, {});

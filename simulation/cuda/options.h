@@ -28,7 +28,7 @@ struct Options {
   bool null = false;         // kernels, copies and fills do nothing
   unsigned threads = 1;      // that share the blocks of one kernel
   int driver_version = 13000;
-  std::uint64_t host_delay = 0;        // nanoseconds that host functions may be late, by the seed
+  std::uint64_t host_delay = 0;  // nanoseconds that host functions may be late, by the seed
   std::uint64_t max_instructions = 0;  // of one warp; 0: no limit
   std::string report;                  // path; empty: none
   std::multimap<std::string, Fault, std::less<>> faults;

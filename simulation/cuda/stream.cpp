@@ -111,8 +111,8 @@ bool names(const Work& work, const Allocation& memory) {
 
 bool is_named_in_flight(const ContextState& context, const Allocation& allocation) {
   const auto in = [&](const StreamState& stream) {
-    return std::ranges::any_of(
-        stream.items, [&](const StreamItem& item) { return names(item.work, allocation); });
+    return std::ranges::any_of(stream.items,
+                               [&](const StreamItem& item) { return names(item.work, allocation); });
   };
   return in(*context.legacy) ||
          std::ranges::any_of(context.streams, [&](const std::weak_ptr<StreamState>& weak) {

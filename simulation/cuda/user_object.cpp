@@ -59,9 +59,9 @@ UserObjectState::~UserObjectState() {
 HALYARD_CUDA_EXPORT Result cuUserObjectCreate(UserObject* object, void* data, HostFunction destroy,
                                               unsigned references, unsigned flags) {
   HALYARD_CUDA_CALL(cuUserObjectCreate, kInitialized);
-  HALYARD_CUDA_REQUIRE(
-      object != nullptr && destroy != nullptr && is_count(references) && flags == kNoDestructorSync,
-      kInvalidValue);
+  HALYARD_CUDA_REQUIRE(object != nullptr && destroy != nullptr && is_count(references) &&
+                           flags == kNoDestructorSync,
+                       kInvalidValue);
   auto made = std::make_shared<UserObjectState>();
   made->destroy = destroy;
   made->data = data;
@@ -88,9 +88,9 @@ HALYARD_CUDA_EXPORT Result cuGraphRetainUserObject(Graph graph_handle, UserObjec
                                                    unsigned count, unsigned flags) {
   HALYARD_CUDA_CALL(cuGraphRetainUserObject, kInitialized);
   GraphState* const graph = resolve(graph_handle);
-  HALYARD_CUDA_REQUIRE(
-      graph != nullptr && resolve(handle) != nullptr && is_count(count) && flags <= kMove,
-      kInvalidValue);
+  HALYARD_CUDA_REQUIRE(graph != nullptr && resolve(handle) != nullptr && is_count(count) &&
+                           flags <= kMove,
+                       kInvalidValue);
   const std::shared_ptr<UserObjectState> object = handle->object;
   if (flags == kMove) {
     if (const Result result = release(handle, count); result != kSuccess) return result;
@@ -105,8 +105,9 @@ HALYARD_CUDA_EXPORT Result cuGraphReleaseUserObject(Graph graph_handle, UserObje
   GraphState* const graph = resolve(graph_handle);
   // The handle may be one that the program has released.
   HALYARD_CUDA_REQUIRE(graph != nullptr && handle != nullptr && is_count(count), kInvalidValue);
-  const auto at = std::ranges::find_if(
-      graph->users, [&](const auto& each) { return each.first->handle == handle; });
+  const auto at = std::ranges::find_if(graph->users, [&](const auto& each) {
+    return each.first->handle == handle;
+  });
   HALYARD_CUDA_REQUIRE(at != graph->users.end() && count <= at->second, kInvalidValue);
   at->second -= count;
   if (at->second == 0) graph->users.erase(at);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A small program of a few threads, as sim/explore/explorer.h runs it in every order and
-// sim/weak/weak_memory.h in many orders of a weak memory.
+// A small program of a few threads, as simulation/explore/explorer.h runs it in every order and
+// simulation/weak/weak_memory.h in many orders of a weak memory.
 #pragma once
 
 #include <functional>

@@ -356,8 +356,8 @@ Code launch_host_function(Stream* stream, HostFunction function, void* argument)
 
 // --- memory and kernels --------------------------------------------------------------------------
 
-// From here on memory is mapped by itself: untouched pages cost nothing. Sanitizers keep a record
-// of every byte of the heap, so that freeing gigabytes takes them seconds.
+// From here on memory is mapped by itself: untouched pages cost nothing. Sanitizers keep a record of
+// every byte of the heap, so that freeing gigabytes takes them seconds.
 constexpr std::uint64_t kMapFrom = std::uint64_t{1} << 20;
 
 Code allocate(Address& address, std::uint64_t size) noexcept {

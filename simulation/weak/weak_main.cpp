@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// halyard-relacy: the races of sim/explore/explore_scenarios.cpp and sim/weak/weak_scenarios.cpp on
+// halyard-relacy: the races of simulation/explore/explore_scenarios.cpp and simulation/weak/weak_scenarios.cpp on
 // a weak memory; and the same with orders relaxed on purpose, which some program has to notice.
 #include <fmt/format.h>
 #include <sched.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs a small program (sim/explore/program.h) many times under Relacy: in orders drawn at random,
-// on the C++11 memory model. A load may see an old value where nothing forbids it, memory that is
-// not atomic (sim/explore/plain.h) must be ordered by what is, and what sleeps must be woken.
-// Waiting for a futex synchronises nothing, and may end without a reason; a deadline may pass at
-// any point.
+// Runs a small program (simulation/explore/program.h) many times under Relacy: in orders drawn at
+// random, on the C++11 memory model. A load may see an old value where nothing forbids it, memory
+// that is not atomic (simulation/explore/plain.h) must be ordered by what is, and what sleeps must
+// be woken. Waiting for a futex synchronises nothing, and may end without a reason; a deadline may
+// pass at any point.
 //
 // What the model lacks: orders that load buffering brings about (a load sees a later store of its
 // own thread's future), and the last three values of an atomic are all that a load may choose from.

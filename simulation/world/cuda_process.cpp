@@ -18,8 +18,10 @@ constexpr int kFault = 700;  // CUDA_ERROR_ILLEGAL_ADDRESS
 
 // Calls that ask about what was there before, and so report the faults of others only; and those
 // that prepare a thread: when they fail, a later call fails.
-constexpr std::string_view kSound[] = {"cuda.cuStreamQuery", "cuda.cuStreamSynchronize",
-                                       "cuda.cuCtxGetCurrent", "cuda.cuCtxSetCurrent",
+constexpr std::string_view kSound[] = {"cuda.cuStreamQuery",
+                                       "cuda.cuStreamSynchronize",
+                                       "cuda.cuCtxGetCurrent",
+                                       "cuda.cuCtxSetCurrent",
                                        "cuda.cuThreadExchangeStreamCaptureMode"};
 
 }  // namespace
@@ -54,9 +56,8 @@ int CudaProcess::before(const base::CallSite& site) noexcept {
   if (++calls_ != options_.failing_call) return 0;
   Scheduler& scheduler = *Scheduler::current();
   if (scheduler.tracing()) scheduler.trace(fmt::format("{} fails", site.name));
-  const bool sticks =
-      halyard::cuda::status_code(static_cast<halyard::cuda::CUresult>(site.error)) ==
-      StatusCode::kDeviceLost;
+  const bool sticks = halyard::cuda::status_code(static_cast<halyard::cuda::CUresult>(site.error)) ==
+                      StatusCode::kDeviceLost;
   if (options_.fails_for_good || sticks) {
     fault(options_.faulty_device);
     return 0;  // the call itself finds the fault

@@ -18,9 +18,9 @@ struct CudaOptions {
   unsigned poll_time = 0;                         // microseconds
   // Whatever CUDA permits and few programs expect, by the seed (docs/simulated-cuda.md).
   bool adversarial = false;
-  std::uint64_t host_delay = 0;  // nanoseconds that host functions may be late
+  std::uint64_t host_delay = 0;     // nanoseconds that host functions may be late
   std::uint64_t device_memory = std::uint64_t{1} << 30;  // bytes of each device
-  bool scarce = false;                                   // which may not be enough
+  bool scarce = false;                                    // which may not be enough
   // The n-th call of the driver fails, counted in the contexts of `faulty_device`; 0: none. Its
   // error is one that its manual names. One that sticks is the device's from then on.
   std::uint64_t failing_call = 0;
@@ -36,7 +36,9 @@ struct CudaOptions {
   bool may_refuse(std::uint32_t device) const noexcept {
     return scarce || (failing_call != 0 && device == faulty_device);
   }
-  bool fails() const noexcept { return failing_call != 0 || failing_kernel != 0 || scarce; }
+  bool fails() const noexcept {
+    return failing_call != 0 || failing_kernel != 0 || scarce;
+  }
 };
 
 class CudaProcess final : private base::CallObserver {

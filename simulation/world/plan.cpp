@@ -155,8 +155,8 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
       if (node.kind == NodeKind::kQuery && more.one_in(4)) node.kind = NodeKind::kDropSubmission;
     }
   }
-  loses_devices |=
-      options.native.failing_call != 0 || cuda.failing_call != 0 || cuda.failing_kernel != 0;
+  loses_devices |= options.native.failing_call != 0 || cuda.failing_call != 0 ||
+                   cuda.failing_kernel != 0;
 }
 
 // Devices of cuda:// alone, or one of another driver beside them.
@@ -202,10 +202,10 @@ Result<std::vector<hal::Device>> Plan::open(hal::DriverRegistry& registry,
     with_devices.native.failing_call = 0;
     check(registry.add(make_sim_driver(with_devices)));
     natives.resize(cuda.devices);
-    HALYARD_ASSIGN_OR_RETURN(
-        std::vector<hal::Device> opened,
-        registry.open_all(fmt::format("cuda://?devices={}&completion_mode={}&poll_time={}",
-                                      cuda.devices, cuda.completion_mode, cuda.poll_time)));
+    HALYARD_ASSIGN_OR_RETURN(std::vector<hal::Device> opened,
+                             registry.open_all(fmt::format(
+                                 "cuda://?devices={}&completion_mode={}&poll_time={}", cuda.devices,
+                                 cuda.completion_mode, cuda.poll_time)));
     if (beside == Driver::kCuda) return opened;
     const std::string other =
         beside == Driver::kCpu ? fmt::format("cpu://?workers={}", workers) : "sim://";
@@ -241,9 +241,9 @@ std::string Plan::describe() const {
         beside == Driver::kCuda ? ""
                                 : fmt::format(", one of {}", kDrivers[static_cast<int>(beside)]),
         cuda.adversarial ? ", adversarial" : "",
-        cuda.failing_call != 0
-            ? fmt::format(", call {} of device {} fails{}", cuda.failing_call, cuda.faulty_device,
-                          cuda.fails_for_good ? " for good" : "")
+        cuda.failing_call != 0 ? fmt::format(", call {} of device {} fails{}", cuda.failing_call,
+                                             cuda.faulty_device,
+                                             cuda.fails_for_good ? " for good" : "")
         : cuda.failing_kernel != 0 ? fmt::format(", kernel {} has a fault", cuda.failing_kernel)
         : cuda.scarce              ? fmt::format(", {} bytes of memory", cuda.device_memory)
                                    : "");

@@ -156,8 +156,8 @@ struct Plan {
   bool faulty = false;    // something fails, is cancelled, dropped or lost
   bool loses_devices = false;
   SimDriverOptions options;
-  CudaOptions cuda;               // Driver::kCuda: of the first devices
-  Driver beside = Driver::kCuda;  // of the last device, which may be of another driver
+  CudaOptions cuda;                 // Driver::kCuda: of the first devices
+  Driver beside = Driver::kCuda;    // of the last device, which may be of another driver
   // A planted bug, to check that the simulation finds it: some work also waits for a semaphore that
   // the world does not know of, and that is never signalled.
   bool forgets = false;

@@ -162,8 +162,8 @@ void World::run() {
   // What was opened before a call failed is dropped like everything else.
   drop_handles();
   check(registry_->shutdown(kForever).ok(), "shutdown");
-  kept_ =
-      may_keep() && registry_->engine().dump_timelines().find("kept for good") != std::string::npos;
+  kept_ = may_keep() && registry_->engine().dump_timelines().find("kept for good") !=
+                            std::string::npos;
   check_records();
   observers_.clear();
   submissions_ = records_.size();
@@ -351,7 +351,9 @@ void World::renew_queue(std::uint32_t k) {
   const std::uint32_t queue = plan_.nodes[k].queue;
   const hal::Device device = devices_[plan_.device_of(queue)];
   if (queue % plan_.queues_per_device() < 2 || !queues_[queue] || !device) return;
-  { const hal::Queue last = std::move(queues_[queue]); }
+  {
+    const hal::Queue last = std::move(queues_[queue]);
+  }
   Result<hal::Queue> fresh = create_queue(device, queue);
   check(fresh.ok() || plan_.faulty, fresh.status().to_string(), k);
   if (fresh.ok()) queues_[queue] = std::move(*fresh);

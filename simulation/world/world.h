@@ -166,8 +166,8 @@ class World {
   bool happened(std::uint32_t node) const noexcept;
   // A producer has signalled that value, or a larger one.
   bool justified(const PlannedPoint& point);
-  // It was to come from a CUDA device that may be lost. Work of another one that waits for it in
-  // its stream has failed, but cannot be kept from running.
+  // It was to come from a CUDA device that may be lost. Work of another one that waits for it in its
+  // stream has failed, but cannot be kept from running.
   bool lost_at_source(const PlannedPoint& point) const;
   // A producer has signalled that value.
   bool exact(const PlannedPoint& point);

@@ -385,8 +385,7 @@ constexpr Section kSections[] = {
     {"memory that vulkan devices share", share_memory, Section::Needs::kVulkan},
     {"a timeline that vulkan devices share", share_timeline, Section::Needs::kVulkan},
     {"a kernel on a vulkan device",
-     [](const Workplace& at, bool) { return run_kernel(at, "vulkan://0"); },
-     Section::Needs::kVulkan},
+     [](const Workplace& at, bool) { return run_kernel(at, "vulkan://0"); }, Section::Needs::kVulkan},
     {"a trace of a vulkan device", trace_vulkan, Section::Needs::kVulkan},
 #endif
 #ifdef HALYARD_SIM_CUDA_LIBRARY

@@ -14,9 +14,8 @@ namespace {
 using sim::Random;
 
 std::uint64_t input_bits(Element element, Random& random) {
-  static constexpr double kNumbers[] = {
-      0,     -0.0,  1,   -1,           0.5,          2,    -3.75, 100, 255, 256,
-      65504, 65520, 1e5, 2147483648.0, 4294967296.0, 1e10, 1e-3};
+  static constexpr double kNumbers[] = {0, -0.0, 1, -1, 0.5, 2, -3.75, 100, 255, 256, 65504, 65520,
+                                        1e5, 2147483648.0, 4294967296.0, 1e10, 1e-3};
   const double number = kNumbers[random.below(std::size(kNumbers))];
   const std::uint64_t bits = random.next();
   const auto form = random.below(4);
@@ -47,9 +46,9 @@ std::vector<Buffer> buffers_of(const Kernel& kernel) {
   for (std::size_t b = 0; b < all.size(); ++b) {
     static constexpr std::size_t kBytes[] = {1, 1, 1, 2, 2, 2, 4, 4, 4, 8};
     const std::size_t size = kBytes[static_cast<int>(all[b].element)];
-    const std::size_t count = b < first_output(kernel) ? kInputs
-                              : b + 1 == all.size()    ? kBins
-                                                       : kernel.items() * kernel.groups * kSlots;
+    const std::size_t count = b < first_output(kernel)  ? kInputs
+                              : b + 1 == all.size()     ? kBins
+                                                        : kernel.items() * kernel.groups * kSlots;
     all[b].bytes.resize(count * size);
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t bits = input_bits(all[b].element, random);

@@ -69,7 +69,7 @@ static_assert(own::kHostMemoryNotRegistered ==
               static_cast<int>(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED));
 static_assert(own::kUnified == static_cast<unsigned>(CU_MEMORYTYPE_UNIFIED));
 
-TEST(SimCudaHeader, NamesErrorsAsTheHeaderDoes){
+TEST(SimCudaHeader, NamesErrorsAsTheHeaderDoes) {
 #define HALYARD_CUDA_ERROR(name, value, text)              \
   {                                                        \
     static_assert(static_cast<int>(name) == (value));      \

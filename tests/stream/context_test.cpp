@@ -53,7 +53,9 @@ TEST(ContextGuard, SetsNoContextThatIsCurrentAlready) {
   OpenedContext context;
   const Inside outer(*context.guard);
   const FailingCalls failing("stream.set_context");
-  { const Inside inner(*context.guard); }
+  {
+    const Inside inner(*context.guard);
+  }
   EXPECT_EQ(failing.failed(), 0);
 }
 

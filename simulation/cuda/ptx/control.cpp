@@ -223,11 +223,12 @@ class CallOperands {
       if (each.kind == Operand::Kind::kNumber) {
         // As many of its bytes are passed as the parameter has.
         constexpr std::uint32_t kBytes = 8;
-        const bool is_float =
-            each.number == Number::kDouble && i < formal.size() && formal[i].size == sizeof(float);
-        const std::uint64_t bits = is_float ? std::bit_cast<std::uint32_t>(static_cast<float>(
-                                                  std::bit_cast<double>(each.value)))
-                                            : each.value;
+        const bool is_float = each.number == Number::kDouble && i < formal.size() &&
+                              formal[i].size == sizeof(float);
+        const std::uint64_t bits =
+            is_float ? std::bit_cast<std::uint32_t>(
+                           static_cast<float>(std::bit_cast<double>(each.value)))
+                     : each.value;
         const std::uint32_t offset = lowering_.local_slot(kBytes);
         lowering_.emit_local_store(offset, lowering_.number(bits, kBytes), kBytes);
         return Function::Slot{offset, kBytes};

@@ -171,8 +171,8 @@ void find_nth(Warp& warp, const Ins& ins) {
     if (base > 31) return UINT32_MAX;
     if (offset == 0) return (mask >> base & 1) != 0 ? base : UINT32_MAX;
     std::int64_t left = offset > 0 ? offset : -std::int64_t{offset};
-    for (std::int32_t i = static_cast<std::int32_t>(base);
-         i >= 0 && i<32; i += offset> 0 ? 1 : -1) {
+    for (std::int32_t i = static_cast<std::int32_t>(base); i >= 0 && i < 32;
+         i += offset > 0 ? 1 : -1) {
       if ((mask >> i & 1) != 0 && --left == 0) return static_cast<std::uint32_t>(i);
     }
     return UINT32_MAX;

@@ -13,7 +13,7 @@
 namespace halyard::inline v0::sim::ptx {
 namespace {
 
-constexpr std::uint32_t kNewestVersion = 90;                         // PTX ISA 9.0, of CUDA 13.0
+constexpr std::uint32_t kNewestVersion = 90;  // PTX ISA 9.0, of CUDA 13.0
 constexpr std::uint32_t kLeastRegisters = 16, kMostRegisters = 255;  // of a thread
 constexpr std::uint32_t kMostParameterBytes = 32764;
 constexpr std::uint64_t kMostVariableBytes = std::uint64_t{1} << 36;
