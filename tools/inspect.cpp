@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "commands.h"
+#include "compiler/code_object.h"
 #include "halyard/hal/device.h"
 #include "halyard/hal/executable.h"
 #include "hyx_json.h"
@@ -41,6 +42,50 @@ void print(const kernel::KernelInfo& info) {
   }
 }
 
+// What an AMD code object says of its kernels; nothing for other images.
+Result<compiler::CodeObject> code_object_of(const kernel::ImageInfo& image) {
+  if (!image.target.starts_with("hsaco-")) return compiler::CodeObject{};
+  return compiler::read_code_object(
+      {reinterpret_cast<const char*>(image.bytes.data()), image.bytes.size()}, image.target);
+}
+
+void print(const compiler::CodeObject& object) {
+  if (object.kernels.empty()) return;
+  fmt::print("  for {}\n", object.target);
+  for (const compiler::CodeObjectKernel& kernel : object.kernels) {
+    fmt::print("  {}: {} vector and {} scalar registers", kernel.name, kernel.vector_registers,
+               kernel.scalar_registers);
+    if (kernel.accumulation_registers != 0) {
+      fmt::print(", {} for accumulation", kernel.accumulation_registers);
+    }
+    if (kernel.vector_spills + kernel.scalar_spills != 0) {
+      fmt::print(", {} spilled", kernel.vector_spills + kernel.scalar_spills);
+    }
+    fmt::print(
+        ", {} shared and {} private bytes, {} bytes of arguments, waves of {}, up to {} items\n",
+        kernel.shared_bytes, kernel.private_bytes, kernel.argument_bytes, kernel.wave_size,
+        kernel.max_items);
+  }
+}
+
+Json to_json(const compiler::CodeObject& object) {
+  Json kernels = Json::array();
+  for (const compiler::CodeObjectKernel& kernel : object.kernels) {
+    kernels.push_back({{"name", kernel.name},
+                       {"vector_registers", kernel.vector_registers},
+                       {"scalar_registers", kernel.scalar_registers},
+                       {"accumulation_registers", kernel.accumulation_registers},
+                       {"vector_spills", kernel.vector_spills},
+                       {"scalar_spills", kernel.scalar_spills},
+                       {"shared_bytes", kernel.shared_bytes},
+                       {"private_bytes", kernel.private_bytes},
+                       {"argument_bytes", kernel.argument_bytes},
+                       {"wave_size", kernel.wave_size},
+                       {"max_items", kernel.max_items}});
+  }
+  return {{"target", object.target}, {"kernels", std::move(kernels)}};
+}
+
 // In the file's order; empty without a device.
 Result<std::vector<hal::FunctionResources>> resources_on(const InspectOptions& options) {
   std::vector<hal::FunctionResources> all;
@@ -59,8 +104,15 @@ Result<std::vector<hal::FunctionResources>> resources_on(const InspectOptions& o
 Result<int> inspect(const InspectOptions& options) {
   HALYARD_ASSIGN_OR_RETURN(const kernel::Hyx hyx, kernel::Hyx::read(options.file));
   HALYARD_ASSIGN_OR_RETURN(const auto resources, resources_on(options));
+  std::vector<compiler::CodeObject> objects;
+  for (const kernel::ImageInfo& image : hyx.images()) {
+    HALYARD_ASSIGN_OR_RETURN(objects.emplace_back(), code_object_of(image));
+  }
   if (options.json) {
     Json shown = to_json(hyx);
+    for (std::size_t i = 0; i < objects.size(); ++i) {
+      if (!objects[i].kernels.empty()) shown["images"][i]["code_object"] = to_json(objects[i]);
+    }
     if (!options.device.empty()) shown["device"] = options.device;
     for (std::size_t i = 0; i < resources.size(); ++i) {
       shown["kernels"][i]["resources"] = {{"registers", resources[i].registers},
@@ -73,8 +125,10 @@ Result<int> inspect(const InspectOptions& options) {
   }
   fmt::print("{}: {} bytes, verified\n", hyx.name(), hyx.bytes().size());
   for (const kernel::KernelInfo& info : hyx.kernels()) print(info);
-  for (const kernel::ImageInfo& image : hyx.images()) {
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    const kernel::ImageInfo& image = hyx.images()[i];
     fmt::print("image {} ({}): {} bytes\n", image.target, image.convention, image.bytes.size());
+    print(objects[i]);
   }
   for (std::size_t i = 0; i < resources.size(); ++i) {
     fmt::print(

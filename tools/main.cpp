@@ -78,13 +78,15 @@ void add_compile(CLI::App& app, Action& action) {
       ->add_option("--depfile", options->depfile, "Write the dependencies here, as a Makefile rule")
       ->type_name("FILE");
   std::string targets =
-      "Target; may be repeated. \"default\": those without this option. For .hyk files:";
+      "Targets, with commas between them; may be repeated. gfxN is short for hsaco-gfxN. "
+      "\"default\": those without this option. For .hyk files:";
   for (const std::string_view target : compiler::known_targets()) {
     targets.append(" ").append(target);
   }
   targets +=
       ". For .cu: ptx-sm_NN; for .cl: also hsaco-gfxN; for .comp: spirv-1.5; for .metal: msl-3.0";
   add_list(*command, "--target", options->targets, "NAME", targets);
+  command->get_option("--target")->delimiter(',');
   command
       ->add_option("--manifest", options->manifest,
                    "Description of the kernels of a .cu, .cl, .comp or .metal file, as JSON; "

@@ -56,7 +56,20 @@ std::string_view find_metadata(std::string_view bytes) {
 }
 
 CodeObjectKernel kernel_of(const nlohmann::json& entry) {
-  CodeObjectKernel kernel{entry.at(".name"), {}, {}, entry.at(".group_segment_fixed_size")};
+  const auto number = [&](const char* key) { return entry.value(key, std::uint32_t{0}); };
+  CodeObjectKernel kernel{.name = entry.at(".name"),
+                          .arguments = {},
+                          .workgroup_size = {},
+                          .shared_bytes = entry.at(".group_segment_fixed_size"),
+                          .argument_bytes = number(".kernarg_segment_size"),
+                          .private_bytes = number(".private_segment_fixed_size"),
+                          .max_items = number(".max_flat_workgroup_size"),
+                          .wave_size = number(".wavefront_size"),
+                          .vector_registers = number(".vgpr_count"),
+                          .scalar_registers = number(".sgpr_count"),
+                          .accumulation_registers = number(".agpr_count"),
+                          .vector_spills = number(".vgpr_spill_count"),
+                          .scalar_spills = number(".sgpr_spill_count")};
   if (const auto size = entry.find(".reqd_workgroup_size"); size != entry.end()) {
     for (std::size_t d = 0; d < 3; ++d) kernel.workgroup_size[d] = size->at(d);
   }
@@ -97,19 +110,19 @@ std::string difference(const CodeObjectKernel& have, const Kernel& want) {
 
 }  // namespace
 
-Result<std::vector<CodeObjectKernel>> read_code_object(std::string_view bytes,
-                                                       std::string_view name) {
+Result<CodeObject> read_code_object(std::string_view bytes, std::string_view name) {
   const std::string_view metadata = find_metadata(bytes);
   if (metadata.empty()) {
     return error(StatusCode::kInvalidArgument, "{}: not an AMD code object with metadata", name);
   }
   try {
-    std::vector<CodeObjectKernel> kernels;
+    CodeObject object;
     const nlohmann::json described = nlohmann::json::from_msgpack(metadata);
+    object.target = described.value("amdhsa.target", "");
     for (const nlohmann::json& entry : described.at("amdhsa.kernels")) {
-      kernels.push_back(kernel_of(entry));
+      object.kernels.push_back(kernel_of(entry));
     }
-    return kernels;
+    return object;
   } catch (const std::exception& exception) {
     return error(StatusCode::kInvalidArgument, "{}: damaged metadata: {}", name, exception.what());
   }
@@ -117,7 +130,8 @@ Result<std::vector<CodeObjectKernel>> read_code_object(std::string_view bytes,
 
 Status check_code_object(std::string_view bytes, std::string_view name,
                          std::span<const Kernel> kernels) {
-  HALYARD_ASSIGN_OR_RETURN(const auto found, read_code_object(bytes, name));
+  HALYARD_ASSIGN_OR_RETURN(const CodeObject object, read_code_object(bytes, name));
+  const std::vector<CodeObjectKernel>& found = object.kernels;
   for (const Kernel& kernel : kernels) {
     const auto entry = std::ranges::find(found, kernel.name, &CodeObjectKernel::name);
     if (entry == found.end()) {

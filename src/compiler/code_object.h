@@ -30,11 +30,22 @@ struct CodeObjectKernel {
   std::vector<CodeObjectArgument> arguments;
   std::array<std::uint32_t, 3> workgroup_size;  // required; 0, 0, 0 if any is allowed
   std::uint32_t shared_bytes;
+  // Below, 0 is also what the compiler did not say.
+  std::uint32_t argument_bytes;  // of the kernarg segment, with the hidden ones
+  std::uint32_t private_bytes;   // of each item: scratch memory
+  std::uint32_t max_items;       // of a workgroup
+  std::uint32_t wave_size;
+  std::uint32_t vector_registers, scalar_registers, accumulation_registers;
+  std::uint32_t vector_spills, scalar_spills;
+};
+
+struct CodeObject {
+  std::string target;  // "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-"
+  std::vector<CodeObjectKernel> kernels;
 };
 
 // Errors: kInvalidArgument, naming `name`, if `bytes` is not a code object with metadata.
-Result<std::vector<CodeObjectKernel>> read_code_object(std::string_view bytes,
-                                                       std::string_view name);
+Result<CodeObject> read_code_object(std::string_view bytes, std::string_view name);
 
 // Checks that each of `kernels` is there and follows convention hy-kernarg-1. Errors:
 // kInvalidArgument, naming the kernel and the difference.

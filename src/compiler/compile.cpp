@@ -217,8 +217,8 @@ class Compilation {
   // Options for the processor and code generation.
   Arguments machine(const Target& target) const {
     const bool hsaco = target.family == Family::kHsaco;
-    // At -O0 AMD's kernels require hidden arguments, used or not, and a check does not find the size
-    // of an atomic's array.
+    // At -O0 AMD's kernels require hidden arguments, used or not, and a check does not find the
+    // size of an atomic's array.
     const bool optimized = hsaco || is_checked(target);
     const int level = optimized ? std::max(1, options_.optimization) : options_.optimization;
     Arguments arguments = {fmt::format("--target={}", target.triple), fmt::format("-O{}", level),
@@ -232,6 +232,9 @@ class Compilation {
     if (options_.debug) arguments.push_back("-fdebug-compilation-dir=.");
     arguments.push_back(fmt::format("-m{}={}", hsaco ? "cpu" : "arch", target.arch));
     if (hsaco) arguments.push_back("-nogpulib");
+    if (hsaco && !target.version.empty()) {
+      arguments.push_back(fmt::format("-mcode-object-version={}", target.version));
+    }
     if (target.family == Family::kPtx) {
       // Otherwise an installed CUDA toolkit determines the version.
       arguments.insert(arguments.end(), {"--cuda-path=/nonexistent", "-Xclang", "-target-feature",

@@ -203,9 +203,8 @@ class Foreign {
         options_.targets, [](const std::string& target) { return is_of(target, kHsaco); });
     HALYARD_ASSIGN_OR_RETURN(const std::string object,
                              build_opencl(amd == options_.targets.end() ? "hsaco-gfx90a" : *amd));
-    HALYARD_ASSIGN_OR_RETURN(const std::vector<CodeObjectKernel> kernels,
-                             read_code_object(object, options_.source));
-    for (const CodeObjectKernel& each : kernels) {
+    HALYARD_ASSIGN_OR_RETURN(const CodeObject code, read_code_object(object, options_.source));
+    for (const CodeObjectKernel& each : code.kernels) {
       Result<Kernel> kernel = compiler::reflect(each);
       if (!kernel.ok()) return rejected(kernel.status().message());
       contents_.kernels.push_back(*std::move(kernel));
@@ -303,8 +302,7 @@ class Foreign {
     Arguments& arguments = *command;
     arguments.insert(arguments.end(), {"--depfile", path("rule")});
     if (options_.debug) arguments.emplace_back("-g");
-    HALYARD_ASSIGN_OR_RETURN(const std::string module,
-                             output_of(*std::move(command), "spirv-1.5"));
+    HALYARD_ASSIGN_OR_RETURN(const std::string module, output_of(*std::move(command), "spirv-1.5"));
     return rename_entry_point(module, entry);
   }
 
@@ -408,7 +406,7 @@ std::vector<std::string> named_targets(std::string_view source,
     if (name == "default") {
       targets.insert(targets.end(), defaults.begin(), defaults.end());
     } else {
-      targets.push_back(name);
+      targets.push_back(name.starts_with("gfx") ? "hsaco-" + name : name);
     }
   }
   return targets;

@@ -13,6 +13,8 @@ constexpr std::string_view kAmd = "amdgcn-amd-amdhsa";
 // Used only for its sizes of types, with 32 bits for size_t.
 constexpr std::string_view kShader = "spirv32-unknown-unknown";
 
+// A generic processor of AMD needs code objects of version 6:
+// https://llvm.org/docs/AMDGPUUsage.html#amdgpu-generic-processor-table.
 // CUDA 11.0 and driver 450 introduced PTX 7.0; CUDA 11.8 introduced PTX 7.8, the first with sm_90:
 // https://docs.nvidia.com/cuda/parallel-thread-execution/#release-notes.
 constexpr Target kTargets[] = {
@@ -24,9 +26,13 @@ constexpr Target kTargets[] = {
     {"ptx-sm_75", Family::kPtx, kNvidia, "sm_75", "70"},
     {"ptx-sm_80", Family::kPtx, kNvidia, "sm_80", "70"},
     {"ptx-sm_90", Family::kPtx, kNvidia, "sm_90", "78"},
+    {"hsaco-gfx908", Family::kHsaco, kAmd, "gfx908"},
     {"hsaco-gfx90a", Family::kHsaco, kAmd, "gfx90a"},
     {"hsaco-gfx942", Family::kHsaco, kAmd, "gfx942"},
+    {"hsaco-gfx1030", Family::kHsaco, kAmd, "gfx1030"},
     {"hsaco-gfx1100", Family::kHsaco, kAmd, "gfx1100"},
+    {"hsaco-gfx1201", Family::kHsaco, kAmd, "gfx1201"},
+    {"hsaco-gfx11-generic", Family::kHsaco, kAmd, "gfx11-generic", "6"},
     {"spirv-1.5", Family::kSpirv, kShader},
     {"msl-3.0", Family::kMsl, kShader},
 };

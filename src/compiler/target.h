@@ -15,7 +15,8 @@ struct Target {
   Family family;
   std::string_view triple;     // clang's
   std::string_view arch = {};  // clang's -march or -mcpu
-  // PTX: the language's version, the oldest of a driver that may load the image.
+  // PTX: the language's version, the oldest of a driver that may load the image. Hsaco: the code
+  // object's, where it is not clang's own choice.
   std::string_view version = {};
 };
 

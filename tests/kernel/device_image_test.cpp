@@ -27,7 +27,9 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 const std::vector<std::string> kPtxTargets = {"ptx-sm_75", "ptx-sm_80", "ptx-sm_90"};
-const std::vector<std::string> kHsacoTargets = {"hsaco-gfx90a", "hsaco-gfx942", "hsaco-gfx1100"};
+const std::vector<std::string> kHsacoTargets = {
+    "hsaco-gfx908",  "hsaco-gfx90a",  "hsaco-gfx942",       "hsaco-gfx1030",
+    "hsaco-gfx1100", "hsaco-gfx1201", "hsaco-gfx11-generic"};
 
 // All parameter kinds, and a kernel without constants.
 constexpr std::string_view kMixed = R"(
@@ -91,12 +93,22 @@ TEST(DeviceImage, PtxUsesTheMemoryThatWasDeclared) {
 TEST(DeviceImage, CodeObjectsStateArgumentsGroupSizeAndSharedBytes) {
   for (const std::string& target : kHsacoTargets) {
     SCOPED_TRACE(target);
-    const auto kernels = compiler::read_code_object(image_of(kMixed, target), target).value();
+    const compiler::CodeObject object =
+        compiler::read_code_object(image_of(kMixed, target), target).value();
+    EXPECT_THAT(object.target, HasSubstr(target.substr(std::string_view("hsaco-").size())));
+    const auto& kernels = object.kernels;
     ASSERT_EQ(kernels.size(), 2u);
     const compiler::CodeObjectKernel& mixed = kernels[0];
     EXPECT_EQ(mixed.name, "mixed");
     EXPECT_EQ(mixed.workgroup_size, (std::array<std::uint32_t, 3>{16, 4, 2}));
     EXPECT_EQ(mixed.shared_bytes, 4u * 16 * 4);
+    EXPECT_EQ(mixed.argument_bytes, 44u);
+    EXPECT_EQ(mixed.private_bytes, 0u);
+    EXPECT_EQ(mixed.max_items, 16u * 4 * 2);
+    EXPECT_EQ(mixed.wave_size, target.starts_with("hsaco-gfx9") ? 64u : 32u);
+    EXPECT_GT(mixed.vector_registers, 0u);
+    EXPECT_GT(mixed.scalar_registers, 0u);
+    EXPECT_EQ(mixed.vector_spills + mixed.scalar_spills, 0u);
     ASSERT_EQ(mixed.arguments.size(), 4u);
     for (std::uint32_t i = 0; i < 3; ++i) {
       EXPECT_EQ(mixed.arguments[i].kind, "global_buffer");

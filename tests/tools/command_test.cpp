@@ -122,6 +122,32 @@ TEST_F(Command, CompilesAndInspects) {
   }
 }
 
+TEST_F(Command, InspectsTheMetadataOfAmdCodeObjects) {
+  const std::string file = path("k.hyx");
+  const Outcome compiled = halyard({"compile", HALYARD_SAXPY_HYK, "-o", file, "--target",
+                                    "gfx1100,gfx942", "--target", "x86-64", "--json"});
+  ASSERT_EQ(compiled.code, 0) << compiled.err;
+  EXPECT_EQ(json::parse(compiled.out)["targets"],
+            (json{"hsaco-gfx1100", "hsaco-gfx942", "x86-64"}));
+
+  const json images = json::parse(halyard({"inspect", file, "--json"}).out)["images"];
+  ASSERT_EQ(images.size(), 3u);
+  EXPECT_EQ(images[0]["code_object"]["target"], "amdgcn-amd-amdhsa--gfx1100");
+  const json& kernel = images[0]["code_object"]["kernels"][0];
+  EXPECT_EQ(kernel["name"], "saxpy");
+  EXPECT_EQ(kernel["wave_size"], 32);
+  EXPECT_EQ(images[1]["code_object"]["kernels"][0]["wave_size"], 64);
+  EXPECT_EQ(kernel["max_items"], 256);
+  EXPECT_GT(kernel["vector_registers"], 0);
+  EXPECT_EQ(images[2].count("code_object"), 0u);
+
+  const std::string text = halyard({"inspect", file}).out;
+  for (const char* const part : {"image hsaco-gfx942 ", "for amdgcn-amd-amdhsa--gfx942",
+                                 "saxpy: ", "scalar registers", "waves of 64, up to 256 items"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+}
+
 TEST_F(Command, RunsAKernelOnNumPyFiles) {
   const Outcome outcome = halyard(saxpy());
   ASSERT_EQ(outcome.code, 0) << outcome.err;
