@@ -28,7 +28,8 @@ bool contains(std::string_view text, std::string_view part) {
 // "timeline/semaphore.cpp" of a path.
 std::string_view file_of(const sim::OrderedSite& site) {
   const std::string_view path = site.file;
-  return path.substr(path.rfind("src/") + 4);
+  const std::size_t library = path.rfind("/src/");
+  return library != path.npos ? path.substr(library + 5) : path.substr(path.rfind("simulation/"));
 }
 
 std::vector<sim::Scenario> programs() {
