@@ -42,11 +42,13 @@ void print(const kernel::KernelInfo& info) {
   }
 }
 
-// What an AMD code object says of its kernels; nothing for other images.
-Result<compiler::CodeObject> code_object_of(const kernel::ImageInfo& image) {
-  if (!image.target.starts_with("hsaco-")) return compiler::CodeObject{};
-  return compiler::read_code_object(
+// What an AMD code object says of its kernels; nothing for other images, and for one that a
+// convention of its own lays out differently.
+compiler::CodeObject code_object_of(const kernel::ImageInfo& image) {
+  if (!image.target.starts_with("hsaco-")) return {};
+  auto read = compiler::read_code_object(
       {reinterpret_cast<const char*>(image.bytes.data()), image.bytes.size()}, image.target);
+  return read.ok() ? *std::move(read) : compiler::CodeObject{};
 }
 
 void print(const compiler::CodeObject& object) {
@@ -106,7 +108,7 @@ Result<int> inspect(const InspectOptions& options) {
   HALYARD_ASSIGN_OR_RETURN(const auto resources, resources_on(options));
   std::vector<compiler::CodeObject> objects;
   for (const kernel::ImageInfo& image : hyx.images()) {
-    HALYARD_ASSIGN_OR_RETURN(objects.emplace_back(), code_object_of(image));
+    objects.push_back(code_object_of(image));
   }
   if (options.json) {
     Json shown = to_json(hyx);
