@@ -13,12 +13,12 @@ namespace halyard::inline v0 {
 namespace cuda {
 namespace {
 
-constinit LoadedLibraries loaded;
+constinit stream::LoadedLibraries<CudaApi> loaded;
 constinit char library = 0;
 
 }  // namespace
 
-void* open_library(const char*, std::string&) { return &library; }
+void* CudaApi::open_library(const char*, std::string&) { return &library; }
 
 void* find_symbol(void*, const char* name) noexcept {
   for (const sim::cuda::Name& known : sim::cuda::names()) {
@@ -27,7 +27,7 @@ void* find_symbol(void*, const char* name) noexcept {
   return nullptr;
 }
 
-LoadedLibraries& loaded_libraries() noexcept { return loaded; }
+stream::LoadedLibraries<CudaApi>& CudaApi::loaded_libraries() noexcept { return loaded; }
 
 }  // namespace cuda
 
@@ -35,7 +35,7 @@ namespace sim {
 
 void unload_cuda(bool in_use) {
   const halyard::cuda::Library* const last =
-      std::exchange(halyard::cuda::loaded_libraries().first, nullptr);
+      std::exchange(halyard::cuda::CudaApi::loaded_libraries().first, nullptr);
   if (!in_use) delete last;
 }
 

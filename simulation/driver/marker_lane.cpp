@@ -6,7 +6,7 @@
 
 namespace halyard::inline v0::sim {
 
-Status StreamApi::create_stream(Stream& stream) const noexcept {
+Status StreamApi::create_stream(Stream& stream, int) const noexcept {
   HALYARD_RETURN_IF_ERROR(device->call("open stream"));
   stream = new NativeStream(*device);
   return {};

@@ -21,7 +21,7 @@ struct StreamApi {
   using Event = std::shared_ptr<NativeEvent>;
   static constexpr std::string_view kDriver = "sim";
 
-  Status create_stream(Stream& stream) const noexcept;
+  Status create_stream(Stream& stream, int) const noexcept;
   void finish(Stream) const noexcept {}  // all of them stop
   timeline::Abandoned stop(Stream stream) const noexcept {
     return stream->abandon() ? timeline::Abandoned::kStopped : timeline::Abandoned::kStopping;

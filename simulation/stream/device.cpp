@@ -10,42 +10,43 @@
 
 namespace halyard::inline v0::stream {
 
-Result<std::unique_ptr<Device>> Device::create(hal::DeviceInfo info, unsigned ordinal,
-                                               const FakeApi& api, CommandBufferMode mode) {
+Result<std::unique_ptr<FakeDevice>> FakeDevice::create(hal::DeviceInfo info, unsigned ordinal,
+                                                       const FakeApi& api, CommandBufferMode mode) {
   HALYARD_ASSIGN_OR_RETURN(Ref<ContextGuard<FakeApi>> guard,
                            ContextGuard<FakeApi>::create(api, ordinal));
-  std::unique_ptr<Device> device(new (std::nothrow)
-                                     Device(std::move(info), api, mode, std::move(guard)));
+  std::unique_ptr<FakeDevice> device(new (std::nothrow)
+                                         FakeDevice(std::move(info), api, mode, std::move(guard)));
   if (device == nullptr) {
     return error(StatusCode::kResourceExhausted, "stream: no memory for a device");
   }
   return device;
 }
 
-Device::Device(hal::DeviceInfo info, const FakeApi& api, CommandBufferMode mode,
-               Ref<timeline::EntryGuard> guard)
+FakeDevice::FakeDevice(hal::DeviceInfo info, const FakeApi& api, CommandBufferMode mode,
+                       Ref<timeline::EntryGuard> guard)
     : info_(std::move(info)), api_(api), mode_(mode), guard_(std::move(guard)) {}
 
-Device::~Device() { close(); }
+FakeDevice::~FakeDevice() { close(); }
 
-const void* Device::wait_domain() const noexcept { return stream::domain(); }
-const void* Device::memory_domain() const noexcept { return stream::domain(); }
+const void* FakeDevice::wait_domain() const noexcept { return stream::domain(); }
+const void* FakeDevice::memory_domain() const noexcept { return stream::domain(); }
 
-Result<Ref<hal::Memory>> Device::allocate(std::uint64_t size, std::uint64_t, hal::MemoryType type) {
+Result<Ref<hal::Memory>> FakeDevice::allocate(std::uint64_t size, std::uint64_t,
+                                              hal::MemoryType type) {
   const Inside inside(*guard_);
   return stream::allocate(api_, guard_, size, type);
 }
 
-Result<Ref<hal::Memory>> Device::import_memory(std::byte* data, std::uint64_t size) {
+Result<Ref<hal::Memory>> FakeDevice::import_memory(std::byte* data, std::uint64_t size) {
   return stream::import_memory(data, size);
 }
 
-Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {
+Result<Ref<hal::ExecutableImpl>> FakeDevice::load(kernel::Hyx file) {
   const Inside inside(*guard_);
   return Executable<FakeApi>::load(api_, guard_, std::move(file));
 }
 
-Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(
+Result<std::unique_ptr<hal::NativeCommands>> FakeDevice::prepare(
     const hal::RecordedCommands& recording) {
   using Graphs = GraphCommandBuffer<FakeApi>;
   if (Graphs::suits(recording, mode_)) {
@@ -54,12 +55,12 @@ Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(
   return CommandBuffer::create(recording, FakeApi::kDriver);
 }
 
-Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind, hal::QueuePriority) {
+Result<timeline::NativeQueue*> FakeDevice::open_lane(hal::QueueKind, hal::QueuePriority) {
   const Inside inside(*guard_);
-  return lanes_.open(api_, guard_.get(), kMaxInFlight);
+  return lanes_.open(api_, guard_.get(), {.max_in_flight = kMaxInFlight});
 }
 
-void Device::close() {
+void FakeDevice::close() {
   const Inside inside(*guard_);
   lanes_.close();
 }

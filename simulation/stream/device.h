@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Device: a context, and lanes in it.
+// FakeDevice: a context, and lanes in it.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ inline constexpr std::uint32_t kMaxInFlight = 64;  // native commands in a lane
 
 using StreamLane = Lane<FakeApi, StreamCommands<FakeApi>>;
 
-class Device final : public hal::DeviceImpl {
+class FakeDevice final : public hal::DeviceImpl {
  public:
   // kResourceExhausted.
-  static Result<std::unique_ptr<Device>> create(hal::DeviceInfo info, unsigned ordinal,
-                                                const FakeApi& api, CommandBufferMode mode);
-  ~Device() override;
+  static Result<std::unique_ptr<FakeDevice>> create(hal::DeviceInfo info, unsigned ordinal,
+                                                    const FakeApi& api, CommandBufferMode mode);
+  ~FakeDevice() override;
 
   const hal::DeviceInfo& info() const noexcept override { return info_; }
   timeline::EntryGuard* entry_guard() const noexcept override { return guard_.get(); }
@@ -42,8 +42,8 @@ class Device final : public hal::DeviceImpl {
   void close() override;
 
  private:
-  Device(hal::DeviceInfo info, const FakeApi& api, CommandBufferMode mode,
-         Ref<timeline::EntryGuard> guard);
+  FakeDevice(hal::DeviceInfo info, const FakeApi& api, CommandBufferMode mode,
+             Ref<timeline::EntryGuard> guard);
 
   const hal::DeviceInfo info_;
   const FakeApi api_;

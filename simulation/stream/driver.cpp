@@ -74,8 +74,8 @@ class StreamDriver final : public hal::Driver {
     HALYARD_ASSIGN_OR_RETURN(const hal::Ordinals ordinals, hal::ordinals_of(uri, layout.devices));
     std::vector<std::unique_ptr<hal::DeviceImpl>> devices;
     for (unsigned ordinal = ordinals.first; ordinal < ordinals.end; ++ordinal) {
-      HALYARD_ASSIGN_OR_RETURN(auto device, Device::create(describe(ordinal, layout.options),
-                                                           ordinal, layout.api, layout.mode));
+      HALYARD_ASSIGN_OR_RETURN(auto device, FakeDevice::create(describe(ordinal, layout.options),
+                                                               ordinal, layout.api, layout.mode));
       devices.push_back(std::move(device));
     }
     return devices;

@@ -118,7 +118,7 @@ Status set(fake::ExecutableGraph* executable, fake::GraphNode node,
 
 }  // namespace
 
-Status FakeApi::create_stream(Stream& stream) const noexcept {
+Status FakeApi::create_stream(Stream& stream, int) const noexcept {
   return call(kCreateStream, [&] { return fake::create_stream(stream, unstoppable); });
 }
 void FakeApi::finish(Stream stream) const noexcept {

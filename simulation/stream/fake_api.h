@@ -28,7 +28,7 @@ struct FakeApi {
   static constexpr std::string_view kDriver = "stream";
   static constexpr CaptureMode kRelaxedCapture = CaptureMode::kRelaxed;
 
-  Status create_stream(Stream& stream) const noexcept;
+  Status create_stream(Stream& stream, int) const noexcept;
   void finish(Stream stream) const noexcept;
   timeline::Abandoned stop(Stream stream) const noexcept;
   void destroy(Stream stream) const noexcept;

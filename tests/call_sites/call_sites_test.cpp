@@ -133,7 +133,7 @@ constexpr Outcome kOutcomes[] = {
     {"cuda.cuStreamGetCtx", true, "cuStreamGetCtx", StatusCode::kInvalidArgument},
     {"cuda.cuStreamIsCapturing", true, "cuStreamIsCapturing", StatusCode::kInvalidArgument},
     {"cuda.cuStreamQuery", true, "cuStreamQuery", StatusCode::kDeviceLost},
-    {"cuda.cuStreamSynchronize", true, "cuMemAllocFromPoolAsync", StatusCode::kDeviceLost},
+    {"cuda.cuStreamSynchronize", true, "cuStreamSynchronize", StatusCode::kDeviceLost},
     {"cuda.cuStreamWaitEvent", true, "cuStreamWaitEvent", kExhausted},
     {"cuda.cuStreamWriteValue64", true, "cuStreamWriteValue64", StatusCode::kDeviceLost},
     {"cuda.cuThreadExchangeStreamCaptureMode", false, "the thread is in its user's mode"},

@@ -15,7 +15,7 @@ struct NumberedEvents {
   using Event = int;
   static constexpr std::string_view kDriver = "numbered";
 
-  Status create_stream(Stream&) const noexcept { return {}; }
+  Status create_stream(Stream&, int) const noexcept { return {}; }
   void finish(Stream) const noexcept {}
   timeline::Abandoned stop(Stream) const noexcept { return timeline::Abandoned::kStopped; }
   Status query(Stream) const noexcept { return {}; }

@@ -22,7 +22,7 @@ struct AtOnceApi {
   enum class Event : int {};
   static constexpr std::string_view kDriver = "at once";
 
-  Status create_stream(Stream&) const noexcept { return {}; }
+  Status create_stream(Stream&, int) const noexcept { return {}; }
   void finish(Stream) const noexcept {}
   timeline::Abandoned stop(Stream) const noexcept { return timeline::Abandoned::kStopped; }
   Status query(Stream) const noexcept { return {}; }

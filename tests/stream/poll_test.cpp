@@ -21,7 +21,7 @@ struct SteppedEvents {
     int events = 0, records = 0, reached = 0, queries = 0;
   };
 
-  Status create_stream(Stream& stream) const noexcept { return stream = Stream{1}, Status(); }
+  Status create_stream(Stream& stream, int) const noexcept { return stream = Stream{1}, Status(); }
   void finish(Stream) const noexcept {}
   timeline::Abandoned stop(Stream) const noexcept { return timeline::Abandoned::kStopped; }
   void destroy(Stream) const noexcept {}

@@ -16,10 +16,12 @@ namespace {
 
 }  // namespace
 
-Status CudaApi::create_stream(Stream& stream) const noexcept {
+Status CudaApi::create_stream(Stream& stream, int priority) const noexcept {
   return HALYARD_CUDA_CALL(cuStreamCreateWithPriority, &stream, CU_STREAM_NON_BLOCKING, priority);
 }
-void CudaApi::finish(Stream stream) const noexcept { (void)cuda->cuStreamSynchronize(stream); }
+Status CudaApi::finish(Stream stream) const noexcept {
+  return HALYARD_CUDA_CALL(cuStreamSynchronize, stream);
+}
 timeline::Abandoned CudaApi::stop(Stream stream) const noexcept {
   switch (cuda->cuStreamQuery(stream)) {
     case CUDA_SUCCESS:
@@ -175,10 +177,10 @@ Result<hal::FunctionResources> CudaApi::resources(const Function& function) cons
   HALYARD_RETURN_IF_ERROR(status);
   const auto& items = function.workgroup_size;
   int groups = 0;
-  HALYARD_RETURN_IF_ERROR(HALYARD_CUDA_CALL(
-      cuOccupancyMaxActiveBlocksPerMultiprocessor, &groups, function.handle,
-      static_cast<int>(items[0] * items[1] * items[2]),
-      std::size_t{function.dynamic_shared_bytes}));
+  HALYARD_RETURN_IF_ERROR(HALYARD_CUDA_CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, &groups,
+                                            function.handle,
+                                            static_cast<int>(items[0] * items[1] * items[2]),
+                                            std::size_t{function.dynamic_shared_bytes}));
   found.groups_per_worker = static_cast<std::uint32_t>(std::max(0, groups));
   return found;
 }
@@ -195,12 +197,6 @@ Status CudaApi::launch(Stream stream, const Function& function, const std::uint3
                            items[0], items[1], items[2], function.dynamic_shared_bytes, stream,
                            static_cast<void**>(nullptr),
                            size != 0 ? &extra[0] : static_cast<void**>(nullptr));
-}
-
-Status CudaApi::launch_indirect(Stream, const Function&, std::uint64_t,
-                                std::span<const std::byte>) const noexcept {
-  return Status(StatusCode::kUnimplemented,
-                "cuda: no call of a stream reads the counts of a dispatch from memory");
 }
 
 }  // namespace halyard::inline v0::cuda

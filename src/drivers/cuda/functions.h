@@ -15,6 +15,7 @@
 
 #include "base/native_call.h"
 #include "drivers/cuda/results.h"
+#include "drivers/stream/native_function.h"
 
 namespace halyard::inline v0::cuda {
 
@@ -267,21 +268,10 @@ HALYARD_CUDA_ENDING(HALYARD_CUDA_SITE_ENDING)
 #undef HALYARD_CUDA_SITE_ENDING
 }  // namespace call_site
 
-// A function behind the seam.
-template <class Pointer, const base::CallSite& kSite>
-struct Function {
-  Pointer pointer = nullptr;  // null: an optional one that the driver lacks
-
-  template <class... Arguments>
-  CUresult operator()(Arguments... arguments) const noexcept {
-    return base::native_call(kSite, [&]() noexcept { return pointer(arguments...); });
-  }
-};
-
 // All of them. Loaded once, constant afterwards.
 struct Functions {
 #define HALYARD_CUDA_MEMBER(function, suffix, version, error, parameters) \
-  Function<CUresult(*) parameters, call_site::function> function;
+  stream::NativeFunction<CUresult(*) parameters, call_site::function> function;
   HALYARD_CUDA_FUNCTIONS(HALYARD_CUDA_MEMBER)
   HALYARD_CUDA_OPTIONAL(HALYARD_CUDA_MEMBER)
   HALYARD_CUDA_ENDING(HALYARD_CUDA_MEMBER)

@@ -68,6 +68,8 @@ CUDA_MEMCPY3D memcpy_node(std::uint64_t target, std::uint64_t source, std::uint6
 
 }  // namespace
 
+Status CudaApi::prepare_graphs() noexcept { return current_context(graph_context); }
+
 Status CudaApi::create_graph(Graph& graph) const noexcept {
   return HALYARD_CUDA_CALL(cuGraphCreate, &graph, 0u);
 }

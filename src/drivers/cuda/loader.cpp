@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "drivers/cuda/loader.h"
 
-#include <dlfcn.h>
-
-#include <cerrno>
-
-#include "base/native_call.h"
+#include "drivers/cuda/api.h"
+#include "drivers/stream/loader.h"
 
 namespace halyard::inline v0::cuda {
 namespace {
@@ -13,23 +10,18 @@ namespace {
 HALYARD_CALL_SITE(kOpen, "cuda.dlopen", ENOENT);
 HALYARD_CALL_SITE(kFind, "cuda.dlsym", ENOENT);
 
-constinit LoadedLibraries loaded;
+constinit stream::LoadedLibraries<CudaApi> loaded;
 
 }  // namespace
 
-void* open_library(const char* file, std::string& reason) {
-  void* const library = base::native_call(
-      kOpen, [&] { return dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); });
-  if (library != nullptr) return library;
-  const char* const why = dlerror();
-  reason = why != nullptr ? why : "no reason given";
-  return nullptr;
+void* CudaApi::open_library(const char* file, std::string& reason) {
+  return stream::open_shared_object(kOpen, file, reason);
 }
 
 void* find_symbol(void* library, const char* name) noexcept {
-  return base::native_call(kFind, [&] { return dlsym(library, name); });
+  return stream::find_symbol(kFind, library, name);
 }
 
-LoadedLibraries& loaded_libraries() noexcept { return loaded; }
+stream::LoadedLibraries<CudaApi>& CudaApi::loaded_libraries() noexcept { return loaded; }
 
 }  // namespace halyard::inline v0::cuda

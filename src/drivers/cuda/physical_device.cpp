@@ -139,16 +139,23 @@ std::vector<std::string_view> image_targets(int capability, int driver) {
   return targets;
 }
 
-Result<std::vector<PhysicalDevice>> find_physical_devices(const Functions& cuda, int version) {
-  int count = 0;
+Status start(const Functions& cuda, std::vector<PhysicalDevice>& devices) {
+  if (const CUresult result = cuda.cuInit(0u); result != CUDA_SUCCESS) {
+    const Status status = to_status(result, "cuInit");
+    if (status.code() == StatusCode::kNotFound) return status;
+    // A kernel module of another version, a container without devices ...: also CUDA_ERROR_UNKNOWN.
+    return Status(StatusCode::kUnavailable, status.message(), status.native_error());
+  }
+  int version = 0, count = 0;
+  HALYARD_RETURN_IF_ERROR(to_status(cuda.cuDriverGetVersion(&version), "cuDriverGetVersion"));
   HALYARD_RETURN_IF_ERROR(to_status(cuda.cuDeviceGetCount(&count), "cuDeviceGetCount"));
-  std::vector<PhysicalDevice> devices(static_cast<std::size_t>(std::max(0, count)));
+  devices.resize(static_cast<std::size_t>(std::max(0, count)));
   for (int i = 0; i < count; ++i) {
     PhysicalDevice& device = devices[static_cast<std::size_t>(i)];
     HALYARD_RETURN_IF_ERROR(to_status(cuda.cuDeviceGet(&device.handle, i), "cuDeviceGet"));
     HALYARD_RETURN_IF_ERROR(describe(cuda, version, device));
   }
-  return devices;
+  return {};
 }
 
 }  // namespace halyard::inline v0::cuda

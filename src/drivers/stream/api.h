@@ -34,7 +34,8 @@ using HostFunction = void (*)(void* argument);
 
 // Streams and events: what a lane needs.
 //
-//   create_stream(s)     one that does not synchronize with the legacy NULL stream
+//   create_stream(s, p)  one that does not synchronize with the legacy NULL stream, of priority `p`:
+//                        lower numbers go first, and there is always 0
 //   finish(s)            before stop(), where all that was issued ends soon: may wait for that
 //   stop(s)              drops what has not run, and says whether something of the stream runs or
 //                        will run: the answer of NativeQueue::abandon(). May be called again
@@ -55,9 +56,9 @@ concept StreamApi =
     std::copyable<A> && std::copyable<typename A::Stream> && std::copyable<typename A::Event> &&
     requires(const A& api, typename A::Stream stream, typename A::Stream& new_stream,
              typename A::Event event, typename A::Event& new_event, HostFunction function,
-             void* argument) {
+             void* argument, int priority) {
       { A::kDriver } -> std::convertible_to<std::string_view>;
-      { api.create_stream(new_stream) } noexcept -> std::same_as<Status>;
+      { api.create_stream(new_stream, priority) } noexcept -> std::same_as<Status>;
       { api.finish(stream) } noexcept;
       { api.stop(stream) } noexcept -> std::same_as<timeline::Abandoned>;
       { api.destroy(stream) } noexcept;
@@ -101,9 +102,10 @@ concept ContextApi =
 //                                                   until the copy is done
 //   launch(s, function, groups, arguments)          `arguments`: hy-kernarg-1, copied by the call:
 //                                                   the bindings' addresses, then the constants
-//   launch_indirect(s, function, counts, arguments) 3 counts in device memory, read when it runs;
-//                                                   kUnimplemented where the library cannot
-//   load(file, m), unload(m)                        the best image of a file for the device
+//   launch_indirect(s, function, counts, arguments) 3 counts in device memory, read when it runs.
+//                                                   An Api without this function has limits that
+//                                                   say so (DeviceLimits::indirect_dispatch)
+//   unload(m)
 //   find_function(m, kernel, f)
 template <class A>
 concept CommandApi =
@@ -111,17 +113,12 @@ concept CommandApi =
     requires(const A& api, typename A::Stream stream, std::uint64_t address, std::uint64_t size,
              std::uint32_t pattern, const std::byte* source, typename A::Function function,
              typename A::Function& found, const std::uint32_t (&groups)[3],
-             std::span<const std::byte> arguments, const kernel::Hyx& file,
-             const kernel::KernelInfo& kernel, typename A::Module module,
-             typename A::Module& loaded) {
+             std::span<const std::byte> arguments, const kernel::KernelInfo& kernel,
+             typename A::Module module) {
       { api.fill(stream, address, pattern, pattern, size) } noexcept -> std::same_as<Status>;
       { api.copy(stream, address, address, size) } noexcept -> std::same_as<Status>;
       { api.copy_in(stream, address, source, size) } noexcept -> std::same_as<Status>;
       { api.launch(stream, function, groups, arguments) } noexcept -> std::same_as<Status>;
-      {
-        api.launch_indirect(stream, function, address, arguments)
-      } noexcept -> std::same_as<Status>;
-      { api.load(file, loaded) } noexcept -> std::same_as<Status>;
       { api.unload(module) } noexcept;
       { api.find_function(module, kernel, found) } noexcept -> std::same_as<Status>;
     };

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/format.h"
 #include "drivers/stream/api.h"
 #include "drivers/stream/graph.h"
 #include "drivers/stream/native_command.h"
@@ -119,7 +120,13 @@ class StreamCommands {
     }
     Status launch_indirect(const typename Api::Function& function, std::uint64_t counts,
                            std::span<const std::byte> arguments) noexcept {
-      return api.launch_indirect(stream, function, counts, arguments);
+      if constexpr (requires { api.launch_indirect(stream, function, counts, arguments); }) {
+        return api.launch_indirect(stream, function, counts, arguments);
+      } else {
+        return error(StatusCode::kUnimplemented,
+                     "{}: no call of a stream reads the counts of a dispatch from memory",
+                     Api::kDriver);
+      }
     }
   };
 

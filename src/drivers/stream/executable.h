@@ -20,7 +20,8 @@ namespace halyard::inline v0::stream {
 template <CommandApi Api>
 class Executable final : public hal::ExecutableImpl {
  public:
-  // Within `guard`. kUnavailable: there is no image for the device; kResourceExhausted.
+  // With api.load(file, module), the best image for the device. Within `guard`. kUnavailable: there
+  // is none; kResourceExhausted.
   static Result<Ref<hal::ExecutableImpl>> load(const Api& api, Ref<timeline::EntryGuard> guard,
                                                kernel::Hyx file) {
     typename Api::Module module{};

@@ -47,8 +47,10 @@ template <StreamApi Api, class Commands>
 class Lane : public timeline::NativeQueue {
  public:
   // `guard` sets the context of the stream; may be null. Modes but the first need a CompletionApi.
+  // `priority`: of its streams, unless it is on a borrowed one.
   Lane(const Api& api, Commands commands, timeline::EntryGuard* guard, std::uint32_t max_in_flight,
-       CompletionMode mode = CompletionMode::kHostCallback, Nanoseconds poll_time = 0)
+       CompletionMode mode = CompletionMode::kHostCallback, Nanoseconds poll_time = 0,
+       int priority = 0)
       : capabilities_{.marks_every_submission = false,
                       .max_in_flight = max_in_flight,
                       .poll_time = poll_time},
@@ -56,8 +58,9 @@ class Lane : public timeline::NativeQueue {
         commands_(std::move(commands)),
         guard_(guard),
         mode_(mode),
+        priority_(priority),
         markers_(api, max_in_flight),
-        notifier_(api, markers_, mode, guard) {}
+        notifier_(api, markers_, mode, guard, priority) {}
   // Within the guard. Precondition: abandon() has answered kStopped.
   ~Lane() override {
     if (open_ && !borrowed_) api_.destroy(stream_);
@@ -70,7 +73,7 @@ class Lane : public timeline::NativeQueue {
     HALYARD_RETURN_IF_ERROR(markers_.open());
     borrowed_ = borrowed != typename Api::Stream{};
     stream_ = borrowed;
-    if (!borrowed_) HALYARD_RETURN_IF_ERROR(api_.create_stream(stream_));
+    if (!borrowed_) HALYARD_RETURN_IF_ERROR(api_.create_stream(stream_, priority_));
     open_ = true;
     if (mode_ == CompletionMode::kFlag && !borrowed_) HALYARD_RETURN_IF_ERROR(flag_.open(api_));
     return notifier_.open();
@@ -185,7 +188,7 @@ class Lane : public timeline::NativeQueue {
   timeline::Abandoned stop_stream() noexcept {
     if (!open_) return timeline::Abandoned::kStopped;
     if (borrowed_) return stop_borrowed();
-    if (markers_.passed() == issued_) api_.finish(stream_);
+    if (markers_.passed() == issued_) (void)api_.finish(stream_);
     return api_.stop(stream_);
   }
 
@@ -285,11 +288,12 @@ class Lane : public timeline::NativeQueue {
   Commands commands_;
   const Ref<timeline::EntryGuard> guard_;
   const CompletionMode mode_;
+  const int priority_;
   typename Api::Stream stream_{};
   bool open_ = false;
-  bool borrowed_ = false;  // the stream is its owner's
-  LaneFlag<Api> flag_;  // in kFlag
-  std::uint64_t issued_ = 0;       // the issuer's
+  bool borrowed_ = false;     // the stream is its owner's
+  LaneFlag<Api> flag_;        // in kFlag
+  std::uint64_t issued_ = 0;  // the issuer's
   MarkerTable<Api> markers_;
   Notifier<Api> notifier_;
 

@@ -3,6 +3,7 @@
 // LaneSet: the lanes of one device.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <utility>
@@ -16,15 +17,20 @@
 
 namespace halyard::inline v0::stream {
 
+struct LaneOptions {
+  std::uint32_t max_in_flight = 0;
+  CompletionMode mode = CompletionMode::kHostCallback;
+  Nanoseconds poll_time = 0;
+  int priority = 0;  // of its streams
+};
+
 template <CommandApi Api>
 class LaneSet {
  public:
   // A lane on a fresh stream of `api`, or on `borrowed`, within `guard`. kResourceExhausted, or as
   // the library fails.
   Result<timeline::NativeQueue*> open(const Api& api, timeline::EntryGuard* guard,
-                                      std::uint32_t max_in_flight,
-                                      CompletionMode mode = CompletionMode::kHostCallback,
-                                      Nanoseconds poll_time = 0,
+                                      const LaneOptions& options,
                                       typename Api::Stream borrowed = {}) {
     base::LockGuard lock(mutex_);
     if (count_ == kMaxLanes) {
@@ -32,8 +38,8 @@ class LaneSet {
                    Api::kDriver, kMaxLanes);
     }
     std::unique_ptr<ItsLane> lane(
-        new (std::nothrow) ItsLane(api, StreamCommands<Api>(count_), guard, max_in_flight, mode,
-                                   poll_time));
+        new (std::nothrow) ItsLane(api, StreamCommands<Api>(count_), guard, options.max_in_flight,
+                                   options.mode, options.poll_time, options.priority));
     if (lane == nullptr) {
       return error(StatusCode::kResourceExhausted, "{}: no memory for a lane", Api::kDriver);
     }

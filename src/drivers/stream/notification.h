@@ -36,8 +36,8 @@ class Notifier {
  public:
   // `guard` sets the context of the markers; may be null. It outlives the notifier.
   Notifier(const Api& api, MarkerTable<Api>& markers, CompletionMode mode,
-           timeline::EntryGuard* guard) noexcept
-      : api_(api), markers_(markers), guard_(guard), mode_(mode) {}
+           timeline::EntryGuard* guard, int priority = 0) noexcept
+      : api_(api), markers_(markers), guard_(guard), mode_(mode), priority_(priority) {}
   // Stopped, if it was opened.
   ~Notifier() {
     if (open_ && !has_thread()) api_.destroy(stream_);
@@ -49,7 +49,7 @@ class Notifier {
   // Once.
   Status open() {
     if (has_thread()) parker_ = &base::ParkerPool::acquire();
-    Status status = has_thread() ? Status() : api_.create_stream(stream_);
+    Status status = has_thread() ? Status() : api_.create_stream(stream_, priority_);
     open_ = status.ok();
     return status;
   }
@@ -97,7 +97,7 @@ class Notifier {
       if (thread_.started()) thread_.join();
       return timeline::Abandoned::kStopped;
     }
-    if (markers_.passed() == markers_.newest()) api_.finish(stream_);
+    if (markers_.passed() == markers_.newest()) (void)api_.finish(stream_);
     return api_.stop(stream_);
   }
 
@@ -191,6 +191,7 @@ class Notifier {
   MarkerTable<Api>& markers_;
   timeline::EntryGuard* const guard_;
   const CompletionMode mode_;
+  const int priority_;  // of its stream
   timeline::NotifyList list_;
   typename Api::Stream stream_{};
   bool open_ = false;

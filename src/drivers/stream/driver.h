@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Driver: the devices of a native library by URI. "cuda://" names all of them, "cuda://K" the one
+// of ordinal K in the library's order; a path that is an identity names the device that has it.
+// Options: options.h.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/format.h"
+#include "drivers/stream/device.h"
+#include "drivers/stream/device_api.h"
+#include "drivers/stream/library.h"
+#include "drivers/stream/options.h"
+#include "hal/driver.h"
+#include "hal/host_device.h"
+
+namespace halyard::inline v0::stream {
+
+template <DeviceApi Api>
+class Driver final : public hal::Driver {
+ public:
+  std::string_view name() const noexcept override { return Api::kDriver; }
+
+  Result<std::vector<hal::DeviceInfo>> enumerate() override {
+    std::vector<hal::DeviceInfo> all;
+    const Result<const ItsLibrary*> library = ItsLibrary::open({});
+    // No library, no device, or a library that is too old.
+    if (library.status().code() == StatusCode::kNotFound ||
+        library.status().code() == StatusCode::kUnavailable) {
+      return all;
+    }
+    HALYARD_RETURN_IF_ERROR(library.status());
+    const auto& devices = (*library)->devices();
+    for (unsigned i = 0; i < devices.size(); ++i) all.push_back(describe(i, devices[i], ""));
+    return all;
+  }
+
+  Result<std::vector<std::unique_ptr<hal::DeviceImpl>>> open(const hal::Uri& uri) override {
+    HALYARD_ASSIGN_OR_RETURN(const Options options,
+                             read_options(uri, Api::kDriver, CompilerApi<Api>));
+    HALYARD_ASSIGN_OR_RETURN(const ItsLibrary* const library, ItsLibrary::open(options.library));
+    const auto present = static_cast<unsigned>(library->devices().size());
+    HALYARD_ASSIGN_OR_RETURN(
+        const hal::Ordinals ordinals,
+        find_ordinals(uri, *library, options.devices != 0 ? options.devices : present));
+    std::vector<std::unique_ptr<hal::DeviceImpl>> devices;
+    for (unsigned ordinal = ordinals.first; ordinal < ordinals.end; ++ordinal) {
+      const unsigned physical = ordinal % present;
+      HALYARD_ASSIGN_OR_RETURN(
+          auto device,
+          Device<Api>::create(describe(ordinal, library->devices()[physical], options.text),
+                              *library, physical, options.device));
+      devices.push_back(std::move(device));
+    }
+    return devices;
+  }
+
+ private:
+  using ItsLibrary = Library<Api>;
+
+  static hal::DeviceInfo describe(unsigned ordinal, const PhysicalDevice& physical,
+                                  std::string_view options) {
+    hal::DeviceInfo info;
+    info.uri = base::format("{}://{}{}", Api::kDriver, ordinal, options);
+    info.driver = Api::kDriver;
+    info.name = physical.name;
+    if (physical.lacks.empty()) {
+      for (const std::string_view target : physical.targets) info.targets.emplace_back(target);
+    } else {
+      base::append(info.name, " (cannot be opened: it lacks {})", physical.lacks);
+    }
+    info.memory_size = physical.memory_size;
+    info.workers = physical.multiprocessors;
+    info.limits = physical.limits;
+    return info;
+  }
+
+  // A path may be an identity instead of an ordinal.
+  static Result<hal::Ordinals> find_ordinals(const hal::Uri& uri, const ItsLibrary& library,
+                                             unsigned count) {
+    if (!Api::is_identity(uri.path)) return hal::ordinals_of(uri, count);
+    for (unsigned i = 0; i < library.devices().size() && i < count; ++i) {
+      if (Api::identity(library.devices()[i]) == uri.path) return hal::Ordinals{i, i + 1};
+    }
+    return error(StatusCode::kNotFound, "{}: there is no device {}", Api::kDriver, uri.path);
+  }
+};
+
+}  // namespace halyard::inline v0::stream

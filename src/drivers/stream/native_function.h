@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// NativeFunction: a function of a native library behind the seam of native calls, with a call site
+// of its own.
+#pragma once
+
+#include "base/native_call.h"
+
+namespace halyard::inline v0::stream {
+
+template <class Pointer, const base::CallSite& kSite>
+struct NativeFunction {
+  Pointer pointer = nullptr;  // null: an optional function that the library lacks
+
+  template <class... Arguments>
+  auto operator()(Arguments... arguments) const noexcept {
+    return base::native_call(kSite, [&]() noexcept { return pointer(arguments...); });
+  }
+};
+
+}  // namespace halyard::inline v0::stream
