@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "simulation/cuda/call.h"
-#include "simulation/cuda/memory.h"
-#include "simulation/cuda/options.h"
-#include "simulation/cuda/pool.h"
-#include "simulation/cuda/stream.h"
+//
+// cuDevicePrimaryCtx and cuCtx.
+#include "simulation/cuda/abi.h"
+#include "simulation/gpu/call.h"
+#include "simulation/gpu/memory.h"
+#include "simulation/gpu/options.h"
+#include "simulation/gpu/pool.h"
+#include "simulation/gpu/stream.h"
 
 namespace halyard::inline v0::sim::cuda {
-
 namespace {
 
 std::string at_device(const char* what, DeviceId device) {
@@ -14,6 +16,7 @@ std::string at_device(const char* what, DeviceId device) {
 }
 
 constexpr unsigned kFlagsMask = 0xff;
+
 constexpr unsigned kScheduleMask = 7;
 
 bool are_context_flags(unsigned flags) {
@@ -24,9 +27,9 @@ bool are_context_flags(unsigned flags) {
 Result lost(DeviceId device) { return state().devices[static_cast<std::size_t>(device)].lost; }
 
 Result create_context(Context* context, unsigned flags, DeviceId device) {
-  HALYARD_CUDA_REQUIRE(context != nullptr && are_context_flags(flags), kInvalidValue);
-  HALYARD_CUDA_REQUIRE(is_device(device), kInvalidDevice);
-  HALYARD_CUDA_REQUIRE(lost(device) == kSuccess, lost(device));
+  HALYARD_GPU_REQUIRE(context != nullptr && are_context_flags(flags), kInvalidValue);
+  HALYARD_GPU_REQUIRE(is_device(device), kInvalidDevice);
+  HALYARD_GPU_REQUIRE(lost(device) == kSuccess, lost(device));
   ContextState* const made = make_context(device, flags, false);
   this_thread().contexts.push_back(made);
   *context = made->handle;
@@ -34,10 +37,10 @@ Result create_context(Context* context, unsigned flags, DeviceId device) {
 }
 
 Result release_primary(Call& call, DeviceId device) {
-  HALYARD_CUDA_REQUIRE(is_device(device), kInvalidDevice);
+  HALYARD_GPU_REQUIRE(is_device(device), kInvalidDevice);
   DeviceState& of = state().devices[static_cast<std::size_t>(device)];
   // cuda.h, cuDevicePrimaryCtxRelease: one release for each retain.
-  HALYARD_CUDA_REQUIRE(of.primary_references != 0, kInvalidContext);
+  HALYARD_GPU_REQUIRE(of.primary_references != 0, kInvalidContext);
   if (--of.primary_references != 0) return kSuccess;
   ContextState& context = *of.primary->object;
   of.primary = nullptr;
@@ -47,7 +50,7 @@ Result release_primary(Call& call, DeviceId device) {
 }
 
 Result reset_primary(Call& call, DeviceId device) {
-  HALYARD_CUDA_REQUIRE(is_device(device), kInvalidDevice);
+  HALYARD_GPU_REQUIRE(is_device(device), kInvalidDevice);
   DeviceState& of = state().devices[static_cast<std::size_t>(device)];
   if (of.primary == nullptr) return kSuccess;
   if (of.primary_references > 1) {
@@ -62,8 +65,8 @@ Result reset_primary(Call& call, DeviceId device) {
 }
 
 Result set_primary_flags(DeviceId device, unsigned flags) {
-  HALYARD_CUDA_REQUIRE(is_device(device), kInvalidDevice);
-  HALYARD_CUDA_REQUIRE(are_context_flags(flags), kInvalidValue);
+  HALYARD_GPU_REQUIRE(is_device(device), kInvalidDevice);
+  HALYARD_GPU_REQUIRE(are_context_flags(flags), kInvalidValue);
   DeviceState& of = state().devices[static_cast<std::size_t>(device)];
   of.primary_flags = flags;
   if (of.primary != nullptr) of.primary->object->flags = flags;
@@ -72,7 +75,7 @@ Result set_primary_flags(DeviceId device, unsigned flags) {
 
 Result destroy_context(Call& call, Context handle) {
   ContextState* const context = resolve(handle);
-  HALYARD_CUDA_REQUIRE(context != nullptr, kInvalidContext);
+  HALYARD_GPU_REQUIRE(context != nullptr, kInvalidContext);
   if (context->is_primary) {
     report_misuse("primary-context-destroyed", "cuCtxDestroy was called with a primary context");
     return kInvalidContext;
@@ -87,14 +90,14 @@ Result destroy_context(Call& call, Context handle) {
 
 Result push_context(Context handle) {
   ContextState* const context = resolve(handle);
-  HALYARD_CUDA_REQUIRE(context != nullptr, kInvalidContext);
+  HALYARD_GPU_REQUIRE(context != nullptr, kInvalidContext);
   this_thread().contexts.push_back(context);
   return kSuccess;
 }
 
 Result pop_context(Context* handle) {
   ThreadState& thread = this_thread();
-  HALYARD_CUDA_REQUIRE(thread.current() != nullptr, kInvalidContext);
+  HALYARD_GPU_REQUIRE(thread.current() != nullptr, kInvalidContext);
   if (handle != nullptr) *handle = thread.current()->handle;
   thread.contexts.pop_back();
   return kSuccess;
@@ -102,173 +105,113 @@ Result pop_context(Context* handle) {
 
 }  // namespace
 
-void report_leaks(const ContextState& context, const char* where) {
-  std::map<MemoryKind, std::pair<std::uint64_t, std::uint64_t>> leaked;
-  for (const Allocation& allocation : memory().of(&context)) {
-    if (allocation.is_freed) continue;
-    const std::shared_ptr<GraphMemory> of_node = graph_memory_at(allocation.begin);
-    if (of_node != nullptr && !of_node->is_live) continue;
-    auto& [count, bytes] = leaked[allocation.kind];
-    ++count;
-    bytes += allocation.size;
-  }
-  constexpr const char* kNames[] = {"cuMemAlloc memory",        "cuMemAllocAsync memory",
-                                    "variables of modules",     "cuMemHostAlloc memory",
-                                    "cuMemHostRegister ranges", "cuMemAllocManaged memory",
-                                    "cuMemMap mappings",        "arrays"};
-  for (const auto& [kind, counts] : leaked) {
-    if (kind == MemoryKind::kVariable) continue;  // counted with their modules
-    report_leak(where, kNames[static_cast<int>(kind)], counts.first, counts.second);
-  }
-  report_leak(where, "streams", context.live_streams, 0);
-  report_leak(where, "events", context.live_events, 0);
-  report_leak(where, "modules", context.live_modules, 0);
+HALYARD_GPU_EXPORT Result cuDevicePrimaryCtxRetain(Context* context, DeviceId device) {
+  HALYARD_GPU_CALL(cuDevicePrimaryCtxRetain, kInitialized);
+  return retain_primary(context, device);
 }
 
-ContextState* make_context(DeviceId device, unsigned flags, bool is_primary) {
-  State& all = state();
-  auto context = std::make_shared<ContextState>();
-  context->device = device;
-  context->flags = flags;
-  context->id = all.next_id++;
-  context->is_primary = is_primary;
-  context->legacy = std::make_shared<StreamState>();
-  context->legacy->context = context.get();
-  context->legacy->is_legacy = true;
-  context->legacy->id = all.next_id++;
-  context->legacy->number = all.streams_made++;
-  context->limits = {{0, 1024}, {1, 1 << 20}, {2, 8 << 20}, {3, 2}, {4, 2048}, {5, 128}, {6, 0}};
-  context->handle = make_handle(context);
-  all.contexts.push_back(context);
-  return context.get();
-}
-
-void end_context(Lock& lock, ContextState& context, const char* where) {
-  drain(lock, context);
-  report_leaks(context, where);
-  for (const Allocation& allocation : memory().of(&context)) release_allocation(allocation);
-  end_streams(context);
-  context.is_destroyed.store(true);
-  for (const auto& other : state().contexts) other->peers.erase(&context);
-  end_handle(context.handle);
-}
-
-HALYARD_CUDA_EXPORT Result cuDevicePrimaryCtxRetain(Context* context, DeviceId device) {
-  HALYARD_CUDA_CALL(cuDevicePrimaryCtxRetain, kInitialized);
-  HALYARD_CUDA_REQUIRE(context != nullptr, kInvalidValue);
-  HALYARD_CUDA_REQUIRE(is_device(device), kInvalidDevice);
-  DeviceState& of = state().devices[static_cast<std::size_t>(device)];
-  if (of.primary == nullptr) {
-    HALYARD_CUDA_REQUIRE(of.lost == kSuccess, of.lost);
-    of.primary = make_context(device, of.primary_flags, true)->handle;
-  }
-  ++of.primary_references;
-  *context = of.primary;  // cuda.h: "does not push the context to the stack"
-  return kSuccess;
-}
-
-HALYARD_CUDA_EXPORT Result cuDevicePrimaryCtxRelease_v2(DeviceId device) {
-  HALYARD_CUDA_CALL(cuDevicePrimaryCtxRelease_v2, kInitialized);
+HALYARD_GPU_EXPORT Result cuDevicePrimaryCtxRelease_v2(DeviceId device) {
+  HALYARD_GPU_CALL(cuDevicePrimaryCtxRelease_v2, kInitialized);
   return release_primary(call, device);
 }
 
-HALYARD_CUDA_EXPORT Result cuDevicePrimaryCtxRelease(DeviceId device) {
-  HALYARD_CUDA_CALL(cuDevicePrimaryCtxRelease, kInitialized);
+HALYARD_GPU_EXPORT Result cuDevicePrimaryCtxRelease(DeviceId device) {
+  HALYARD_GPU_CALL(cuDevicePrimaryCtxRelease, kInitialized);
   return release_primary(call, device);
 }
 
-HALYARD_CUDA_EXPORT Result cuDevicePrimaryCtxReset_v2(DeviceId device) {
-  HALYARD_CUDA_CALL(cuDevicePrimaryCtxReset_v2, kInitialized);
+HALYARD_GPU_EXPORT Result cuDevicePrimaryCtxReset_v2(DeviceId device) {
+  HALYARD_GPU_CALL(cuDevicePrimaryCtxReset_v2, kInitialized);
   return reset_primary(call, device);
 }
 
-HALYARD_CUDA_EXPORT Result cuDevicePrimaryCtxReset(DeviceId device) {
-  HALYARD_CUDA_CALL(cuDevicePrimaryCtxReset, kInitialized);
+HALYARD_GPU_EXPORT Result cuDevicePrimaryCtxReset(DeviceId device) {
+  HALYARD_GPU_CALL(cuDevicePrimaryCtxReset, kInitialized);
   return reset_primary(call, device);
 }
 
-HALYARD_CUDA_EXPORT Result cuDevicePrimaryCtxSetFlags_v2(DeviceId device, unsigned flags) {
-  HALYARD_CUDA_CALL(cuDevicePrimaryCtxSetFlags_v2, kInitialized);
+HALYARD_GPU_EXPORT Result cuDevicePrimaryCtxSetFlags_v2(DeviceId device, unsigned flags) {
+  HALYARD_GPU_CALL(cuDevicePrimaryCtxSetFlags_v2, kInitialized);
   return set_primary_flags(device, flags);
 }
 
-HALYARD_CUDA_EXPORT Result cuDevicePrimaryCtxSetFlags(DeviceId device, unsigned flags) {
-  HALYARD_CUDA_CALL(cuDevicePrimaryCtxSetFlags, kInitialized);
+HALYARD_GPU_EXPORT Result cuDevicePrimaryCtxSetFlags(DeviceId device, unsigned flags) {
+  HALYARD_GPU_CALL(cuDevicePrimaryCtxSetFlags, kInitialized);
   return set_primary_flags(device, flags);
 }
 
-HALYARD_CUDA_EXPORT Result cuDevicePrimaryCtxGetState(DeviceId device, unsigned* flags,
-                                                      int* is_active) {
-  HALYARD_CUDA_CALL(cuDevicePrimaryCtxGetState, kInitialized);
-  HALYARD_CUDA_REQUIRE(is_device(device), kInvalidDevice);
-  HALYARD_CUDA_REQUIRE(flags != nullptr && is_active != nullptr, kInvalidValue);
+HALYARD_GPU_EXPORT Result cuDevicePrimaryCtxGetState(DeviceId device, unsigned* flags,
+                                                     int* is_active) {
+  HALYARD_GPU_CALL(cuDevicePrimaryCtxGetState, kInitialized);
+  HALYARD_GPU_REQUIRE(is_device(device), kInvalidDevice);
+  HALYARD_GPU_REQUIRE(flags != nullptr && is_active != nullptr, kInvalidValue);
   const DeviceState& of = state().devices[static_cast<std::size_t>(device)];
   *flags = of.primary != nullptr ? of.primary->object->flags : of.primary_flags;
   *is_active = of.primary != nullptr ? 1 : 0;
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxCreate(Context* context, unsigned flags, DeviceId device) {
-  HALYARD_CUDA_CALL(cuCtxCreate, kInitialized);
+HALYARD_GPU_EXPORT Result cuCtxCreate(Context* context, unsigned flags, DeviceId device) {
+  HALYARD_GPU_CALL(cuCtxCreate, kInitialized);
   return create_context(context, flags, device);
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxCreate_v2(Context* context, unsigned flags, DeviceId device) {
-  HALYARD_CUDA_CALL(cuCtxCreate_v2, kInitialized);
+HALYARD_GPU_EXPORT Result cuCtxCreate_v2(Context* context, unsigned flags, DeviceId device) {
+  HALYARD_GPU_CALL(cuCtxCreate_v2, kInitialized);
   return create_context(context, flags, device);
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxCreate_v3(Context* context, void* affinity, int count,
-                                          unsigned flags, DeviceId device) {
-  HALYARD_CUDA_CALL(cuCtxCreate_v3, kInitialized);
-  HALYARD_CUDA_REQUIRE(affinity == nullptr || count == 0, kNotSupported);
+HALYARD_GPU_EXPORT Result cuCtxCreate_v3(Context* context, void* affinity, int count,
+                                         unsigned flags, DeviceId device) {
+  HALYARD_GPU_CALL(cuCtxCreate_v3, kInitialized);
+  HALYARD_GPU_REQUIRE(affinity == nullptr || count == 0, kNotSupported);
   return create_context(context, flags, device);
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxCreate_v4(Context* context, void* parameters, unsigned flags,
-                                          DeviceId device) {
-  HALYARD_CUDA_CALL(cuCtxCreate_v4, kInitialized);
-  HALYARD_CUDA_REQUIRE(parameters == nullptr, kNotSupported);
+HALYARD_GPU_EXPORT Result cuCtxCreate_v4(Context* context, void* parameters, unsigned flags,
+                                         DeviceId device) {
+  HALYARD_GPU_CALL(cuCtxCreate_v4, kInitialized);
+  HALYARD_GPU_REQUIRE(parameters == nullptr, kNotSupported);
   return create_context(context, flags, device);
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxDestroy_v2(Context context) {
-  HALYARD_CUDA_CALL(cuCtxDestroy_v2, kInitialized);
+HALYARD_GPU_EXPORT Result cuCtxDestroy_v2(Context context) {
+  HALYARD_GPU_CALL(cuCtxDestroy_v2, kInitialized);
   return destroy_context(call, context);
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxDestroy(Context context) {
-  HALYARD_CUDA_CALL(cuCtxDestroy, kInitialized);
+HALYARD_GPU_EXPORT Result cuCtxDestroy(Context context) {
+  HALYARD_GPU_CALL(cuCtxDestroy, kInitialized);
   return destroy_context(call, context);
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxPushCurrent_v2(Context context) {
-  HALYARD_CUDA_CALL(cuCtxPushCurrent_v2, kInitialized);
+HALYARD_GPU_EXPORT Result cuCtxPushCurrent_v2(Context context) {
+  HALYARD_GPU_CALL(cuCtxPushCurrent_v2, kInitialized);
   return push_context(context);
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxPushCurrent(Context context) {
-  HALYARD_CUDA_CALL(cuCtxPushCurrent, kInitialized);
+HALYARD_GPU_EXPORT Result cuCtxPushCurrent(Context context) {
+  HALYARD_GPU_CALL(cuCtxPushCurrent, kInitialized);
   return push_context(context);
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxPopCurrent_v2(Context* context) {
-  HALYARD_CUDA_CALL(cuCtxPopCurrent_v2, kInitialized);
+HALYARD_GPU_EXPORT Result cuCtxPopCurrent_v2(Context* context) {
+  HALYARD_GPU_CALL(cuCtxPopCurrent_v2, kInitialized);
   return pop_context(context);
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxPopCurrent(Context* context) {
-  HALYARD_CUDA_CALL(cuCtxPopCurrent, kInitialized);
+HALYARD_GPU_EXPORT Result cuCtxPopCurrent(Context* context) {
+  HALYARD_GPU_CALL(cuCtxPopCurrent, kInitialized);
   return pop_context(context);
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxSetCurrent(Context handle) {
-  HALYARD_CUDA_CALL(cuCtxSetCurrent, kInitialized | kUnlocked);
+HALYARD_GPU_EXPORT Result cuCtxSetCurrent(Context handle) {
+  HALYARD_GPU_CALL(cuCtxSetCurrent, kInitialized | kUnlocked);
   ThreadState& thread = this_thread();
   ContextState* context = nullptr;
   if (handle != nullptr) {
     context = resolve_permanent(handle);
-    HALYARD_CUDA_REQUIRE(context != nullptr, kInvalidContext);
+    HALYARD_GPU_REQUIRE(context != nullptr, kInvalidContext);
   }
   // cuda.h, cuCtxSetCurrent: replaces the top of the stack; NULL pops it.
   if (context == nullptr) {
@@ -281,126 +224,126 @@ HALYARD_CUDA_EXPORT Result cuCtxSetCurrent(Context handle) {
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxGetCurrent(Context* context) {
-  HALYARD_CUDA_CALL(cuCtxGetCurrent, kInitialized | kUnlocked);
-  HALYARD_CUDA_REQUIRE(context != nullptr, kInvalidValue);
+HALYARD_GPU_EXPORT Result cuCtxGetCurrent(Context* context) {
+  HALYARD_GPU_CALL(cuCtxGetCurrent, kInitialized | kUnlocked);
+  HALYARD_GPU_REQUIRE(context != nullptr, kInvalidValue);
   ContextState* const current = this_thread().current();
   *context = current != nullptr ? current->handle : nullptr;
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxGetDevice(DeviceId* device) {
-  HALYARD_CUDA_CALL(cuCtxGetDevice, kCurrentFaulty);
-  HALYARD_CUDA_REQUIRE(device != nullptr, kInvalidValue);
+HALYARD_GPU_EXPORT Result cuCtxGetDevice(DeviceId* device) {
+  HALYARD_GPU_CALL(cuCtxGetDevice, kCurrentFaulty);
+  HALYARD_GPU_REQUIRE(device != nullptr, kInvalidValue);
   *device = call.context().device;
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxGetDevice_v2(DeviceId* device, Context handle) {
-  HALYARD_CUDA_CALL(cuCtxGetDevice_v2, kInitialized);
-  HALYARD_CUDA_REQUIRE(device != nullptr, kInvalidValue);
+HALYARD_GPU_EXPORT Result cuCtxGetDevice_v2(DeviceId* device, Context handle) {
+  HALYARD_GPU_CALL(cuCtxGetDevice_v2, kInitialized);
+  HALYARD_GPU_REQUIRE(device != nullptr, kInvalidValue);
   ContextState* const context = handle != nullptr ? resolve(handle) : this_thread().current();
-  HALYARD_CUDA_REQUIRE(context != nullptr, kInvalidContext);
+  HALYARD_GPU_REQUIRE(context != nullptr, kInvalidContext);
   *device = context->device;
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxGetFlags(unsigned* flags) {
-  HALYARD_CUDA_CALL(cuCtxGetFlags, kCurrentFaulty);
-  HALYARD_CUDA_REQUIRE(flags != nullptr, kInvalidValue);
+HALYARD_GPU_EXPORT Result cuCtxGetFlags(unsigned* flags) {
+  HALYARD_GPU_CALL(cuCtxGetFlags, kCurrentFaulty);
+  HALYARD_GPU_REQUIRE(flags != nullptr, kInvalidValue);
   *flags = call.context().flags;
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxSetFlags(unsigned flags) {
-  HALYARD_CUDA_CALL(cuCtxSetFlags, kCurrent);
-  HALYARD_CUDA_REQUIRE(are_context_flags(flags), kInvalidValue);
+HALYARD_GPU_EXPORT Result cuCtxSetFlags(unsigned flags) {
+  HALYARD_GPU_CALL(cuCtxSetFlags, kCurrent);
+  HALYARD_GPU_REQUIRE(are_context_flags(flags), kInvalidValue);
   call.context().flags = flags;
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxGetId(Context handle, unsigned long long* id) {
-  HALYARD_CUDA_CALL(cuCtxGetId, kInitialized);
-  HALYARD_CUDA_REQUIRE(id != nullptr, kInvalidValue);
+HALYARD_GPU_EXPORT Result cuCtxGetId(Context handle, unsigned long long* id) {
+  HALYARD_GPU_CALL(cuCtxGetId, kInitialized);
+  HALYARD_GPU_REQUIRE(id != nullptr, kInvalidValue);
   ContextState* const context = handle != nullptr ? resolve(handle) : this_thread().current();
-  HALYARD_CUDA_REQUIRE(context != nullptr, kContextIsDestroyed);
+  HALYARD_GPU_REQUIRE(context != nullptr, kContextIsDestroyed);
   *id = context->id;
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxGetApiVersion(Context handle, unsigned* version) {
-  HALYARD_CUDA_CALL(cuCtxGetApiVersion, kInitialized);
-  HALYARD_CUDA_REQUIRE(version != nullptr, kInvalidValue);
+HALYARD_GPU_EXPORT Result cuCtxGetApiVersion(Context handle, unsigned* version) {
+  HALYARD_GPU_CALL(cuCtxGetApiVersion, kInitialized);
+  HALYARD_GPU_REQUIRE(version != nullptr, kInvalidValue);
   ContextState* const context = handle != nullptr ? resolve(handle) : this_thread().current();
-  HALYARD_CUDA_REQUIRE(context != nullptr, kInvalidContext);
+  HALYARD_GPU_REQUIRE(context != nullptr, kInvalidContext);
   *version = 3020;
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxSynchronize() {
-  HALYARD_CUDA_CALL(cuCtxSynchronize, kCurrent | kUnsafeInCapture);
+HALYARD_GPU_EXPORT Result cuCtxSynchronize() {
+  HALYARD_GPU_CALL(cuCtxSynchronize, kCurrent | kUnsafeInCapture);
   return drain(call.lock(), call.context());
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxSynchronize_v2(Context handle) {
-  HALYARD_CUDA_CALL(cuCtxSynchronize_v2, kInitialized | kUnsafeInCapture);
+HALYARD_GPU_EXPORT Result cuCtxSynchronize_v2(Context handle) {
+  HALYARD_GPU_CALL(cuCtxSynchronize_v2, kInitialized | kUnsafeInCapture);
   ContextState* const context = handle != nullptr ? resolve(handle) : this_thread().current();
-  HALYARD_CUDA_REQUIRE(context != nullptr, kInvalidContext);
+  HALYARD_GPU_REQUIRE(context != nullptr, kInvalidContext);
   return drain(call.lock(), *context);
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxGetStreamPriorityRange(int* least, int* greatest) {
-  HALYARD_CUDA_CALL(cuCtxGetStreamPriorityRange, kCurrent);
+HALYARD_GPU_EXPORT Result cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  HALYARD_GPU_CALL(cuCtxGetStreamPriorityRange, kCurrent);
   if (least != nullptr) *least = 0;
   if (greatest != nullptr) *greatest = -5;
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxGetLimit(std::size_t* value, int limit) {
-  HALYARD_CUDA_CALL(cuCtxGetLimit, kCurrent);
-  HALYARD_CUDA_REQUIRE(value != nullptr, kInvalidValue);
+HALYARD_GPU_EXPORT Result cuCtxGetLimit(std::size_t* value, int limit) {
+  HALYARD_GPU_CALL(cuCtxGetLimit, kCurrent);
+  HALYARD_GPU_REQUIRE(value != nullptr, kInvalidValue);
   const auto at = call.context().limits.find(limit);
-  HALYARD_CUDA_REQUIRE(at != call.context().limits.end(), static_cast<Result>(215));
+  HALYARD_GPU_REQUIRE(at != call.context().limits.end(), static_cast<Result>(215));
   *value = at->second;
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxSetLimit(int limit, std::size_t value) {
-  HALYARD_CUDA_CALL(cuCtxSetLimit, kCurrent);
+HALYARD_GPU_EXPORT Result cuCtxSetLimit(int limit, std::size_t value) {
+  HALYARD_GPU_CALL(cuCtxSetLimit, kCurrent);
   const auto at = call.context().limits.find(limit);
-  HALYARD_CUDA_REQUIRE(at != call.context().limits.end(), static_cast<Result>(215));
+  HALYARD_GPU_REQUIRE(at != call.context().limits.end(), static_cast<Result>(215));
   at->second = value;
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxGetCacheConfig(int* config) {
-  HALYARD_CUDA_CALL(cuCtxGetCacheConfig, kCurrent);
-  HALYARD_CUDA_REQUIRE(config != nullptr, kInvalidValue);
+HALYARD_GPU_EXPORT Result cuCtxGetCacheConfig(int* config) {
+  HALYARD_GPU_CALL(cuCtxGetCacheConfig, kCurrent);
+  HALYARD_GPU_REQUIRE(config != nullptr, kInvalidValue);
   *config = 0;
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxSetCacheConfig(int config) {
-  HALYARD_CUDA_CALL(cuCtxSetCacheConfig, kCurrent);
-  HALYARD_CUDA_REQUIRE(config >= 0 && config <= 3, kInvalidValue);
+HALYARD_GPU_EXPORT Result cuCtxSetCacheConfig(int config) {
+  HALYARD_GPU_CALL(cuCtxSetCacheConfig, kCurrent);
+  HALYARD_GPU_REQUIRE(config >= 0 && config <= 3, kInvalidValue);
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxEnablePeerAccess(Context handle, unsigned flags) {
-  HALYARD_CUDA_CALL(cuCtxEnablePeerAccess, kCurrent);
+HALYARD_GPU_EXPORT Result cuCtxEnablePeerAccess(Context handle, unsigned flags) {
+  HALYARD_GPU_CALL(cuCtxEnablePeerAccess, kCurrent);
   ContextState* const peer = resolve(handle);
-  HALYARD_CUDA_REQUIRE(peer != nullptr && peer != &call.context(), kInvalidContext);
-  HALYARD_CUDA_REQUIRE(flags == 0, kInvalidValue);
-  HALYARD_CUDA_REQUIRE(peer->device != call.context().device, kPeerAccessUnsupported);
-  HALYARD_CUDA_REQUIRE(call.context().peers.insert(peer).second, kPeerAccessAlreadyEnabled);
+  HALYARD_GPU_REQUIRE(peer != nullptr && peer != &call.context(), kInvalidContext);
+  HALYARD_GPU_REQUIRE(flags == 0, kInvalidValue);
+  HALYARD_GPU_REQUIRE(peer->device != call.context().device, kPeerAccessUnsupported);
+  HALYARD_GPU_REQUIRE(call.context().peers.insert(peer).second, kPeerAccessAlreadyEnabled);
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuCtxDisablePeerAccess(Context handle) {
-  HALYARD_CUDA_CALL(cuCtxDisablePeerAccess, kCurrent);
+HALYARD_GPU_EXPORT Result cuCtxDisablePeerAccess(Context handle) {
+  HALYARD_GPU_CALL(cuCtxDisablePeerAccess, kCurrent);
   ContextState* const peer = resolve(handle);
-  HALYARD_CUDA_REQUIRE(peer != nullptr, kInvalidContext);
-  HALYARD_CUDA_REQUIRE(call.context().peers.erase(peer) != 0, kPeerAccessNotEnabled);
+  HALYARD_GPU_REQUIRE(peer != nullptr, kInvalidContext);
+  HALYARD_GPU_REQUIRE(call.context().peers.erase(peer) != 0, kPeerAccessNotEnabled);
   return kSuccess;
 }
 

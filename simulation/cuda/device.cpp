@@ -9,8 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "simulation/cuda/call.h"
-#include "simulation/cuda/options.h"
+#include "simulation/cuda/abi.h"
+#include "simulation/gpu/call.h"
+#include "simulation/gpu/options.h"
 
 namespace halyard::inline v0::sim::cuda {
 namespace {
@@ -75,8 +76,8 @@ const std::map<int, int>& attributes() {
 constexpr int kLastAttribute = 147;
 
 Result attribute(int* value, int which, DeviceId device) {
-  HALYARD_CUDA_REQUIRE(value != nullptr && which > 0 && which <= kLastAttribute, kInvalidValue);
-  HALYARD_CUDA_REQUIRE(is_device(device), kInvalidDevice);
+  HALYARD_GPU_REQUIRE(value != nullptr && which > 0 && which <= kLastAttribute, kInvalidValue);
+  HALYARD_GPU_REQUIRE(is_device(device), kInvalidDevice);
   switch (which) {
     case 33:  // PCI_BUS_ID
       *value = device + 1;
@@ -110,8 +111,8 @@ void write_uuid(int index, Uuid& id) {
 }
 
 Result uuid(Uuid* id, DeviceId device) {
-  HALYARD_CUDA_REQUIRE(id != nullptr, kInvalidValue);
-  HALYARD_CUDA_REQUIRE(is_device(device), kInvalidDevice);
+  HALYARD_GPU_REQUIRE(id != nullptr, kInvalidValue);
+  HALYARD_GPU_REQUIRE(is_device(device), kInvalidDevice);
   write_uuid(index_of(device), *id);
   return kSuccess;
 }
@@ -132,90 +133,89 @@ std::string uuid_text(int device) {
   return text;
 }
 
-HALYARD_CUDA_EXPORT Result cuInit(unsigned flags) {
-  HALYARD_CUDA_CALL(cuInit, kAnytime);
-  HALYARD_CUDA_REQUIRE(flags == 0, kInvalidValue);
-  HALYARD_CUDA_REQUIRE(options().devices > 0, kNoDevice);
+HALYARD_GPU_EXPORT Result cuInit(unsigned flags) {
+  HALYARD_GPU_CALL(cuInit, kAnytime);
+  HALYARD_GPU_REQUIRE(flags == 0, kInvalidValue);
+  HALYARD_GPU_REQUIRE(options().devices > 0, kNoDevice);
   State& all = state();
   // CUDA does not support fork(2) after cuInit. All calls of the child get this error, cuInit too:
   // triton-lang/triton, pull request 10443, and inducer/pycuda, issue 137.
-  HALYARD_CUDA_REQUIRE(!all.is_child, kNotInitialized);
+  HALYARD_GPU_REQUIRE(!all.is_child, kNotInitialized);
   if (!all.is_initialized.load()) {
     const std::vector<int> visible = visible_devices(options().devices);
-    HALYARD_CUDA_REQUIRE(!visible.empty(), kNoDevice);
+    HALYARD_GPU_REQUIRE(!visible.empty(), kNoDevice);
     for (const int index : visible) all.devices.emplace_back().index = index;
   }
   all.is_initialized.store(true);
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuDriverGetVersion(int* version) {
-  HALYARD_CUDA_CALL(cuDriverGetVersion, kAnytime);
-  HALYARD_CUDA_REQUIRE(version != nullptr, kInvalidValue);
+HALYARD_GPU_EXPORT Result cuDriverGetVersion(int* version) {
+  HALYARD_GPU_CALL(cuDriverGetVersion, kAnytime);
+  HALYARD_GPU_REQUIRE(version != nullptr, kInvalidValue);
   *version = options().driver_version;
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuDeviceGetCount(int* count) {
-  HALYARD_CUDA_CALL(cuDeviceGetCount, kInitialized);
-  HALYARD_CUDA_REQUIRE(count != nullptr, kInvalidValue);
+HALYARD_GPU_EXPORT Result cuDeviceGetCount(int* count) {
+  HALYARD_GPU_CALL(cuDeviceGetCount, kInitialized);
+  HALYARD_GPU_REQUIRE(count != nullptr, kInvalidValue);
   *count = static_cast<int>(state().devices.size());
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuDeviceGet(DeviceId* device, int ordinal) {
-  HALYARD_CUDA_CALL(cuDeviceGet, kInitialized);
-  HALYARD_CUDA_REQUIRE(device != nullptr, kInvalidValue);
-  HALYARD_CUDA_REQUIRE(is_device(ordinal), kInvalidDevice);
+HALYARD_GPU_EXPORT Result cuDeviceGet(DeviceId* device, int ordinal) {
+  HALYARD_GPU_CALL(cuDeviceGet, kInitialized);
+  HALYARD_GPU_REQUIRE(device != nullptr, kInvalidValue);
+  HALYARD_GPU_REQUIRE(is_device(ordinal), kInvalidDevice);
   *device = ordinal;
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuDeviceGetName(char* name, int size, DeviceId device) {
-  HALYARD_CUDA_CALL(cuDeviceGetName, kInitialized);
-  HALYARD_CUDA_REQUIRE(name != nullptr && size > 0, kInvalidValue);
-  HALYARD_CUDA_REQUIRE(is_device(device), kInvalidDevice);
-  std::snprintf(name, static_cast<std::size_t>(size), "Halyard simulated GPU %d",
-                index_of(device));
+HALYARD_GPU_EXPORT Result cuDeviceGetName(char* name, int size, DeviceId device) {
+  HALYARD_GPU_CALL(cuDeviceGetName, kInitialized);
+  HALYARD_GPU_REQUIRE(name != nullptr && size > 0, kInvalidValue);
+  HALYARD_GPU_REQUIRE(is_device(device), kInvalidDevice);
+  std::snprintf(name, static_cast<std::size_t>(size), "Halyard simulated GPU %d", index_of(device));
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuDeviceGetUuid(Uuid* id, DeviceId device) {
-  HALYARD_CUDA_CALL(cuDeviceGetUuid, kInitialized);
+HALYARD_GPU_EXPORT Result cuDeviceGetUuid(Uuid* id, DeviceId device) {
+  HALYARD_GPU_CALL(cuDeviceGetUuid, kInitialized);
   return uuid(id, device);
 }
 
-HALYARD_CUDA_EXPORT Result cuDeviceGetUuid_v2(Uuid* id, DeviceId device) {
-  HALYARD_CUDA_CALL(cuDeviceGetUuid_v2, kInitialized);
+HALYARD_GPU_EXPORT Result cuDeviceGetUuid_v2(Uuid* id, DeviceId device) {
+  HALYARD_GPU_CALL(cuDeviceGetUuid_v2, kInitialized);
   return uuid(id, device);
 }
 
-HALYARD_CUDA_EXPORT Result cuDeviceTotalMem_v2(std::size_t* bytes, DeviceId device) {
-  HALYARD_CUDA_CALL(cuDeviceTotalMem_v2, kInitialized);
-  HALYARD_CUDA_REQUIRE(bytes != nullptr, kInvalidValue);
-  HALYARD_CUDA_REQUIRE(is_device(device), kInvalidDevice);
+HALYARD_GPU_EXPORT Result cuDeviceTotalMem_v2(std::size_t* bytes, DeviceId device) {
+  HALYARD_GPU_CALL(cuDeviceTotalMem_v2, kInitialized);
+  HALYARD_GPU_REQUIRE(bytes != nullptr, kInvalidValue);
+  HALYARD_GPU_REQUIRE(is_device(device), kInvalidDevice);
   *bytes = options().memory_bytes;
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuDeviceGetAttribute(int* value, int which, DeviceId device) {
-  HALYARD_CUDA_CALL(cuDeviceGetAttribute, kInitialized);
+HALYARD_GPU_EXPORT Result cuDeviceGetAttribute(int* value, int which, DeviceId device) {
+  HALYARD_GPU_CALL(cuDeviceGetAttribute, kInitialized);
   return attribute(value, which, device);
 }
 
-HALYARD_CUDA_EXPORT Result cuDeviceComputeCapability(int* major, int* minor, DeviceId device) {
-  HALYARD_CUDA_CALL(cuDeviceComputeCapability, kInitialized);
-  HALYARD_CUDA_REQUIRE(major != nullptr && minor != nullptr, kInvalidValue);
-  HALYARD_CUDA_REQUIRE(is_device(device), kInvalidDevice);
+HALYARD_GPU_EXPORT Result cuDeviceComputeCapability(int* major, int* minor, DeviceId device) {
+  HALYARD_GPU_CALL(cuDeviceComputeCapability, kInitialized);
+  HALYARD_GPU_REQUIRE(major != nullptr && minor != nullptr, kInvalidValue);
+  HALYARD_GPU_REQUIRE(is_device(device), kInvalidDevice);
   *major = options().capability_major;
   *minor = options().capability_minor;
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuDeviceGetProperties(DeviceProperties* properties, DeviceId device) {
-  HALYARD_CUDA_CALL(cuDeviceGetProperties, kInitialized);
-  HALYARD_CUDA_REQUIRE(properties != nullptr, kInvalidValue);
-  HALYARD_CUDA_REQUIRE(is_device(device), kInvalidDevice);
+HALYARD_GPU_EXPORT Result cuDeviceGetProperties(DeviceProperties* properties, DeviceId device) {
+  HALYARD_GPU_CALL(cuDeviceGetProperties, kInitialized);
+  HALYARD_GPU_REQUIRE(properties != nullptr, kInvalidValue);
+  HALYARD_GPU_REQUIRE(is_device(device), kInvalidDevice);
   *properties = {1024,
                  {1024, 1024, 64},
                  {2147483647, 65535, 65535},
@@ -229,41 +229,41 @@ HALYARD_CUDA_EXPORT Result cuDeviceGetProperties(DeviceProperties* properties, D
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuDeviceGetPCIBusId(char* id, int size, DeviceId device) {
-  HALYARD_CUDA_CALL(cuDeviceGetPCIBusId, kInitialized);
-  HALYARD_CUDA_REQUIRE(id != nullptr && size > 0, kInvalidValue);
-  HALYARD_CUDA_REQUIRE(is_device(device), kInvalidDevice);
+HALYARD_GPU_EXPORT Result cuDeviceGetPCIBusId(char* id, int size, DeviceId device) {
+  HALYARD_GPU_CALL(cuDeviceGetPCIBusId, kInitialized);
+  HALYARD_GPU_REQUIRE(id != nullptr && size > 0, kInvalidValue);
+  HALYARD_GPU_REQUIRE(is_device(device), kInvalidDevice);
   std::snprintf(id, static_cast<std::size_t>(size), "0000:%02X:00.0", index_of(device) + 1);
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuDeviceGetByPCIBusId(DeviceId* device, const char* id) {
-  HALYARD_CUDA_CALL(cuDeviceGetByPCIBusId, kInitialized);
-  HALYARD_CUDA_REQUIRE(device != nullptr && id != nullptr, kInvalidValue);
+HALYARD_GPU_EXPORT Result cuDeviceGetByPCIBusId(DeviceId* device, const char* id) {
+  HALYARD_GPU_CALL(cuDeviceGetByPCIBusId, kInitialized);
+  HALYARD_GPU_REQUIRE(device != nullptr && id != nullptr, kInvalidValue);
   unsigned bus = 0;
   const char* const text = std::strlen(id) > 8 ? std::strchr(id, ':') + 1 : id;
-  HALYARD_CUDA_REQUIRE(std::sscanf(text, "%x", &bus) == 1, kInvalidValue);
+  HALYARD_GPU_REQUIRE(std::sscanf(text, "%x", &bus) == 1, kInvalidValue);
   const auto& devices = state().devices;
   const auto found = std::ranges::find(devices, static_cast<int>(bus) - 1, &DeviceState::index);
-  HALYARD_CUDA_REQUIRE(found != devices.end(), kInvalidDevice);
+  HALYARD_GPU_REQUIRE(found != devices.end(), kInvalidDevice);
   *device = static_cast<DeviceId>(found - devices.begin());
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuDeviceCanAccessPeer(int* can, DeviceId device, DeviceId peer) {
-  HALYARD_CUDA_CALL(cuDeviceCanAccessPeer, kInitialized);
-  HALYARD_CUDA_REQUIRE(can != nullptr, kInvalidValue);
-  HALYARD_CUDA_REQUIRE(is_device(device) && is_device(peer), kInvalidDevice);
+HALYARD_GPU_EXPORT Result cuDeviceCanAccessPeer(int* can, DeviceId device, DeviceId peer) {
+  HALYARD_GPU_CALL(cuDeviceCanAccessPeer, kInitialized);
+  HALYARD_GPU_REQUIRE(can != nullptr, kInvalidValue);
+  HALYARD_GPU_REQUIRE(is_device(device) && is_device(peer), kInvalidDevice);
   *can = device != peer ? 1 : 0;
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuDeviceGetP2PAttribute(int* value, int which, DeviceId source,
-                                                   DeviceId destination) {
-  HALYARD_CUDA_CALL(cuDeviceGetP2PAttribute, kInitialized);
-  HALYARD_CUDA_REQUIRE(value != nullptr && which >= 1 && which <= 5, kInvalidValue);
-  HALYARD_CUDA_REQUIRE(is_device(source) && is_device(destination), kInvalidDevice);
-  HALYARD_CUDA_REQUIRE(source != destination, kInvalidDevice);
+HALYARD_GPU_EXPORT Result cuDeviceGetP2PAttribute(int* value, int which, DeviceId source,
+                                                  DeviceId destination) {
+  HALYARD_GPU_CALL(cuDeviceGetP2PAttribute, kInitialized);
+  HALYARD_GPU_REQUIRE(value != nullptr && which >= 1 && which <= 5, kInvalidValue);
+  HALYARD_GPU_REQUIRE(is_device(source) && is_device(destination), kInvalidDevice);
+  HALYARD_GPU_REQUIRE(source != destination, kInvalidDevice);
   *value = which == 2 ? 1 : 0;
   return kSuccess;
 }

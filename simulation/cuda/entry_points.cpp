@@ -3,9 +3,10 @@
 // cuGetProcAddress, names of errors, and the functions of cudaProfiler.h.
 #include <string_view>
 
-#include "simulation/cuda/call.h"
+#include "simulation/cuda/abi.h"
 #include "simulation/cuda/names.h"
-#include "simulation/cuda/options.h"
+#include "simulation/gpu/call.h"
+#include "simulation/gpu/options.h"
 
 namespace halyard::inline v0::sim::cuda {
 namespace {
@@ -39,11 +40,11 @@ constexpr struct {
 
 Result get_proc_address(const char* symbol, void** function, int version, std::uint64_t flags,
                         int* status) {
-  HALYARD_CUDA_REQUIRE(symbol != nullptr && function != nullptr, kInvalidValue);
-  HALYARD_CUDA_REQUIRE(flags <= (kFlagLegacy | kFlagPerThread), kInvalidValue);
+  HALYARD_GPU_REQUIRE(symbol != nullptr && function != nullptr, kInvalidValue);
+  HALYARD_GPU_REQUIRE(flags <= (kFlagLegacy | kFlagPerThread), kInvalidValue);
   *function = nullptr;
   // cuda.h, cuGetProcAddress: CUDA_ERROR_INVALID_VALUE for a version above the driver's
-  HALYARD_CUDA_REQUIRE(version <= options().driver_version, kInvalidValue);
+  HALYARD_GPU_REQUIRE(version <= options().driver_version, kInvalidValue);
   std::string_view wanted = symbol;
   for (const auto& renamed : kRenamed) {
     if (wanted == renamed.name && version >= renamed.version) wanted = renamed.other;
@@ -70,41 +71,41 @@ Result get_proc_address(const char* symbol, void** function, int version, std::u
 
 }  // namespace
 
-HALYARD_CUDA_EXPORT Result cuGetProcAddress_v2(const char* symbol, void** function, int version,
-                                               std::uint64_t flags, int* status) {
-  HALYARD_CUDA_CALL(cuGetProcAddress_v2, kAnytime);
+HALYARD_GPU_EXPORT Result cuGetProcAddress_v2(const char* symbol, void** function, int version,
+                                              std::uint64_t flags, int* status) {
+  HALYARD_GPU_CALL(cuGetProcAddress_v2, kAnytime);
   return get_proc_address(symbol, function, version, flags, status);
 }
 
-HALYARD_CUDA_EXPORT Result cuGetProcAddress(const char* symbol, void** function, int version,
-                                            std::uint64_t flags) {
-  HALYARD_CUDA_CALL(cuGetProcAddress, kAnytime);
+HALYARD_GPU_EXPORT Result cuGetProcAddress(const char* symbol, void** function, int version,
+                                           std::uint64_t flags) {
+  HALYARD_GPU_CALL(cuGetProcAddress, kAnytime);
   return get_proc_address(symbol, function, version, flags, nullptr);
 }
 
-HALYARD_CUDA_EXPORT Result cuGetErrorName(Result error, const char** name) {
-  HALYARD_CUDA_CALL(cuGetErrorName, kAnytime);
-  HALYARD_CUDA_REQUIRE(name != nullptr, kInvalidValue);
+HALYARD_GPU_EXPORT Result cuGetErrorName(Result error, const char** name) {
+  HALYARD_GPU_CALL(cuGetErrorName, kAnytime);
+  HALYARD_GPU_REQUIRE(name != nullptr, kInvalidValue);
   const ErrorText* const found = find_error(error);
   *name = found != nullptr ? found->name : nullptr;
   return found != nullptr ? kSuccess : kInvalidValue;
 }
 
-HALYARD_CUDA_EXPORT Result cuGetErrorString(Result error, const char** text) {
-  HALYARD_CUDA_CALL(cuGetErrorString, kAnytime);
-  HALYARD_CUDA_REQUIRE(text != nullptr, kInvalidValue);
+HALYARD_GPU_EXPORT Result cuGetErrorString(Result error, const char** text) {
+  HALYARD_GPU_CALL(cuGetErrorString, kAnytime);
+  HALYARD_GPU_REQUIRE(text != nullptr, kInvalidValue);
   const ErrorText* const found = find_error(error);
   *text = found != nullptr ? found->text : nullptr;
   return found != nullptr ? kSuccess : kInvalidValue;
 }
 
-HALYARD_CUDA_EXPORT Result cuProfilerStart() {
-  HALYARD_CUDA_CALL(cuProfilerStart, kInitialized);
+HALYARD_GPU_EXPORT Result cuProfilerStart() {
+  HALYARD_GPU_CALL(cuProfilerStart, kInitialized);
   return kSuccess;
 }
 
-HALYARD_CUDA_EXPORT Result cuProfilerStop() {
-  HALYARD_CUDA_CALL(cuProfilerStop, kInitialized);
+HALYARD_GPU_EXPORT Result cuProfilerStop() {
+  HALYARD_GPU_CALL(cuProfilerStop, kInitialized);
   return kSuccess;
 }
 

@@ -8,9 +8,11 @@
 #include <optional>
 #include <utility>
 
+#include "simulation/cuda/abi.h"
+#include "simulation/cuda/code.h"
 #include "simulation/cuda/decompress.h"
-#include "simulation/cuda/module.h"
-#include "simulation/cuda/options.h"
+#include "simulation/cuda/image.h"
+#include "simulation/gpu/options.h"
 
 namespace halyard::inline v0::sim::cuda {
 namespace {
@@ -57,9 +59,9 @@ Result read_entry(const FatbinEntry& entry, const FatbinEntryTail& tail, const c
     text.assign(data, entry.size);
     return kSuccess;
   }
-  HALYARD_CUDA_REQUIRE(entry.compressed_size <= entry.size &&
-                           tail.uncompressed_size <= ptx::ParseOptions{}.max_text_bytes,
-                       kInvalidImage);
+  HALYARD_GPU_REQUIRE(entry.compressed_size <= entry.size &&
+                          tail.uncompressed_size <= ptx::ParseOptions{}.max_text_bytes,
+                      kInvalidImage);
   const bool is_zstd = (tail.flags & kIsZstd) != 0;
   if (is_zstd && !has_zstd()) {
     std::fprintf(stderr, "simulated CUDA: no libzstd.so.1, which this fatbin needs\n");
@@ -68,7 +70,7 @@ Result read_entry(const FatbinEntry& entry, const FatbinEntryTail& tail, const c
   const std::string_view bytes(data, entry.compressed_size);
   std::optional<std::string> plain = is_zstd ? decompress_zstd(bytes, tail.uncompressed_size)
                                              : decompress_lz4(bytes, tail.uncompressed_size);
-  HALYARD_CUDA_REQUIRE(plain.has_value(), kInvalidImage);
+  HALYARD_GPU_REQUIRE(plain.has_value(), kInvalidImage);
   text = *std::move(plain);
   return kSuccess;
 }
@@ -77,11 +79,11 @@ Result read_entry(const FatbinEntry& entry, const FatbinEntryTail& tail, const c
 Result read_fatbin(const void* image, std::size_t bytes, const ptx::Limits& limits,
                    std::vector<ImageText>& texts) {
   FatbinHeader header;
-  HALYARD_CUDA_REQUIRE(bytes >= sizeof header, kInvalidImage);
+  HALYARD_GPU_REQUIRE(bytes >= sizeof header, kInvalidImage);
   std::memcpy(&header, image, sizeof header);
-  HALYARD_CUDA_REQUIRE(header.size <= kMostBytes && header.header_size >= sizeof header &&
-                           header.header_size <= bytes && header.size <= bytes - header.header_size,
-                       kInvalidImage);
+  HALYARD_GPU_REQUIRE(header.size <= kMostBytes && header.header_size >= sizeof header &&
+                          header.header_size <= bytes && header.size <= bytes - header.header_size,
+                      kInvalidImage);
   const auto* const first = static_cast<const char*>(image) + header.header_size;
   const auto most =
       static_cast<std::uint32_t>(options().capability_major * 10 + options().capability_minor);
@@ -92,10 +94,10 @@ Result read_fatbin(const void* image, std::size_t bytes, const ptx::Limits& limi
   for (std::uint64_t at = 0; at + sizeof(FatbinEntry) <= header.size;) {
     FatbinEntry entry;
     std::memcpy(&entry, first + at, sizeof entry);
-    HALYARD_CUDA_REQUIRE(entry.header_size >= sizeof entry &&
-                             entry.header_size <= header.size - at &&
-                             entry.size <= header.size - at - entry.header_size,
-                         kInvalidImage);
+    HALYARD_GPU_REQUIRE(entry.header_size >= sizeof entry &&
+                            entry.header_size <= header.size - at &&
+                            entry.size <= header.size - at - entry.header_size,
+                        kInvalidImage);
     has_entry = true;
     if (entry.kind == kPtxEntry && entry.capability <= most &&
         entry.capability >= best.capability) {
@@ -108,7 +110,7 @@ Result read_fatbin(const void* image, std::size_t bytes, const ptx::Limits& limi
     }
     at += entry.header_size + entry.size;
   }
-  HALYARD_CUDA_REQUIRE(has_entry, kInvalidImage);
+  HALYARD_GPU_REQUIRE(has_entry, kInvalidImage);
   if (best_data == nullptr) return kNoBinaryForGpu;
   std::string text;
   if (const Result result = read_entry(best, best_tail, best_data, text); result != kSuccess) {
@@ -130,20 +132,20 @@ constexpr std::uint32_t kLinkedMagic = 0x4b4c5948;  // "HYLK"
 
 Result read_linked(const char* at, std::size_t left, std::vector<ImageText>& texts) {
   LinkedHeader header;
-  HALYARD_CUDA_REQUIRE(left >= sizeof header, kInvalidImage);
+  HALYARD_GPU_REQUIRE(left >= sizeof header, kInvalidImage);
   std::memcpy(&header, at, sizeof header);
   at += sizeof header;
   left -= sizeof header;
   for (std::uint32_t i = 0; i < header.count; ++i) {
     LinkedText text{};
-    HALYARD_CUDA_REQUIRE(left >= sizeof text, kInvalidImage);
+    HALYARD_GPU_REQUIRE(left >= sizeof text, kInvalidImage);
     std::memcpy(&text, at, sizeof text);
     at += sizeof text;
     left -= sizeof text;
-    HALYARD_CUDA_REQUIRE(text.size <= left, kInvalidImage);
-    texts.push_back({std::string(at, text.size),
-                     {text.registers, text.threads, text.max_threads, text.min_blocks,
-                      text.overrides != 0}});
+    HALYARD_GPU_REQUIRE(text.size <= left, kInvalidImage);
+    texts.push_back(
+        {std::string(at, text.size),
+         {text.registers, text.threads, text.max_threads, text.min_blocks, text.overrides != 0}});
     at += text.size;
     left -= text.size;
   }
@@ -268,12 +270,12 @@ Result find_texts(const void* image, std::size_t size, const ptx::Limits& limits
   }
   if (magic == kWrapperMagic) {
     // It refers to memory, so that no file is one.
-    HALYARD_CUDA_REQUIRE(size == kUnknownSize, kInvalidImage);
+    HALYARD_GPU_REQUIRE(size == kUnknownSize, kInvalidImage);
     FatbinWrapper wrapper;
     std::memcpy(&wrapper, image, sizeof wrapper);
-    HALYARD_CUDA_REQUIRE(wrapper.data != nullptr, kInvalidImage);
+    HALYARD_GPU_REQUIRE(wrapper.data != nullptr, kInvalidImage);
     std::memcpy(&magic, wrapper.data, sizeof magic);
-    HALYARD_CUDA_REQUIRE(magic == kFatbinMagic, kInvalidImage);
+    HALYARD_GPU_REQUIRE(magic == kFatbinMagic, kInvalidImage);
     return read_fatbin(wrapper.data, kUnknownSize, limits, texts);
   }
   if (magic == kFatbinMagic) return read_fatbin(image, size, limits, texts);
@@ -284,14 +286,14 @@ Result find_texts(const void* image, std::size_t size, const ptx::Limits& limits
                   4) == 0)
     return kNoBinaryForGpu;
   const std::string_view text(bytes);
-  HALYARD_CUDA_REQUIRE(text.find(".version") != std::string_view::npos, kInvalidImage);
+  HALYARD_GPU_REQUIRE(text.find(".version") != std::string_view::npos, kInvalidImage);
   texts.push_back({std::string(text), limits});
   return kSuccess;
 }
 
 Result parse_image(const void* image, std::size_t size, const JitOptions& jit,
-                   std::shared_ptr<const ptx::Module>& code) {
-  HALYARD_CUDA_REQUIRE(image != nullptr, kInvalidValue);
+                   std::shared_ptr<const Code>& code) {
+  HALYARD_GPU_REQUIRE(image != nullptr, kInvalidValue);
   const Nanoseconds start = now();
   std::vector<ImageText> texts;
   if (const Result result = find_texts(image, size, jit.limits, texts); result != kSuccess) {
@@ -308,7 +310,7 @@ Result parse_image(const void* image, std::size_t size, const JitOptions& jit,
   }
   how.limits = limits;
   const ptx::Parsed parsed = ptx::Module::parse(views, how);
-  code = parsed.module;
+  if (parsed.module != nullptr) code = make_code(parsed.module);
   if (jit.wall_time != nullptr) {
     const auto milliseconds = static_cast<float>(static_cast<double>(now() - start) * 1e-6);
     std::memcpy(jit.wall_time, &milliseconds, sizeof milliseconds);
@@ -321,9 +323,9 @@ Result parse_image(const void* image, std::size_t size, const JitOptions& jit,
 }
 
 Result read_file(const char* path, std::string& bytes) {
-  HALYARD_CUDA_REQUIRE(path != nullptr, kInvalidValue);
+  HALYARD_GPU_REQUIRE(path != nullptr, kInvalidValue);
   std::FILE* const file = std::fopen(path, "rb");
-  HALYARD_CUDA_REQUIRE(file != nullptr, kFileNotFound);
+  HALYARD_GPU_REQUIRE(file != nullptr, kFileNotFound);
   char block[4096];
   for (std::size_t size = 0; (size = std::fread(block, 1, sizeof block, file)) != 0;) {
     bytes.append(block, size);

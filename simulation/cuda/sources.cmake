@@ -1,37 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The sources of the simulated libcuda, which halyard-sim compiles too.
+# The sources of the simulated libcuda beside the core, which halyard-sim compiles too.
 set(HALYARD_SIM_CUDA_SOURCES
-  advice.cpp
-  array.cpp
+  advice_calls.cpp
+  array_calls.cpp
   attribute_calls.cpp
-  call.cpp
-  capture.cpp
+  capture_calls.cpp
+  code.cpp
   context.cpp
   copy_calls.cpp
   decompress.cpp
   device.cpp
   entry_points.cpp
-  graph.cpp
   graph_calls.cpp
-  graph_debug.cpp
+  graph_debug_calls.cpp
   graph_node_calls.cpp
+  graph_params.cpp
   image.cpp
-  launch.cpp
-  managed.cpp
-  memory.cpp
+  launch_calls.cpp
   memory_calls.cpp
-  module.cpp
   module_calls.cpp
   names.cpp
-  options.cpp
-  pointer.cpp
-  pool.cpp
-  process.cpp
-  report.cpp
-  stream.cpp
+  pointer_calls.cpp
+  pool_calls.cpp
   stream_calls.cpp
   unsupported.cpp
-  user_object.cpp
-  virtual_memory.cpp
-  work.cpp)
+  user_object_calls.cpp
+  virtual_memory_calls.cpp)
 list(TRANSFORM HALYARD_SIM_CUDA_SOURCES PREPEND ${CMAKE_CURRENT_LIST_DIR}/)

@@ -2,11 +2,11 @@
 //
 // Every name of cuda.h, as a weak symbol that answers CUDA_ERROR_NOT_SUPPORTED. Other sources of
 // the library define the functions that are built; the linker prefers those.
-#include "simulation/cuda/abi.h"
-#include "simulation/cuda/report.h"
+#include "simulation/gpu/report.h"
+#include "simulation/gpu/types.h"
 
-using halyard::sim::cuda::Entry;
-using halyard::sim::cuda::kNotSupported;
+using halyard::sim::gpu::Entry;
+using halyard::sim::gpu::kNotSupported;
 
 #define HALYARD_CUDA_NAME(exported, name, version, per_thread)             \
   extern "C" __attribute__((weak, visibility("default"))) int exported() { \

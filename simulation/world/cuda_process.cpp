@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "drivers/cuda/error.h"
-#include "simulation/cuda/process.h"
 #include "simulation/cuda_loader.h"
+#include "simulation/gpu/process.h"
 #include "simulation/scheduler.h"
 
 namespace halyard::inline v0::sim {
@@ -27,16 +27,16 @@ constexpr std::string_view kSound[] = {"cuda.cuStreamQuery",
 }  // namespace
 
 CudaProcess::CudaProcess(const CudaOptions& options, std::uint64_t seed) : options_(options) {
-  cuda::Options process;
+  gpu::Options process;
   process.devices = static_cast<int>(options.devices);
   process.seed = seed;
   process.adversarial = options.adversarial;
   process.host_delay = options.host_delay;
   process.memory_bytes = options.device_memory;
   if (options.failing_kernel != 0) {
-    process.faults.emplace("kernel", cuda::Fault{options.failing_kernel, kFault});
+    process.faults.emplace("kernel", gpu::Fault{options.failing_kernel, kFault});
   }
-  cuda::begin_process(process);
+  gpu::begin_process(process);
   if (options.failing_call != 0) base::observe_calls(this);
 }
 
@@ -46,13 +46,13 @@ CudaProcess::~CudaProcess() {
 
 void CudaProcess::fault(std::uint32_t device) {
   ++faults_;
-  cuda::fail_device(static_cast<int>(device), static_cast<cuda::Result>(kFault));
+  gpu::fail_device(static_cast<int>(device), static_cast<gpu::Result>(kFault));
 }
 
 int CudaProcess::before(const base::CallSite& site) noexcept {
   if (site.area() != "cuda" || site.error == 0) return 0;
   if (std::ranges::find(kSound, site.name) != std::end(kSound)) return 0;
-  if (cuda::current_device() != static_cast<int>(options_.faulty_device)) return 0;
+  if (gpu::current_device() != static_cast<int>(options_.faulty_device)) return 0;
   if (++calls_ != options_.failing_call) return 0;
   Scheduler& scheduler = *Scheduler::current();
   if (scheduler.tracing()) scheduler.trace(fmt::format("{} fails", site.name));
@@ -66,12 +66,12 @@ int CudaProcess::before(const base::CallSite& site) noexcept {
   return site.error;
 }
 
-void CudaProcess::drain() { cuda::drain_process(); }
+void CudaProcess::drain() { gpu::drain_process(); }
 
 void CudaProcess::end(bool may_keep) {
   base::observe_calls(nullptr);
   unload_cuda(/*in_use=*/may_keep);
-  const cuda::EndOfProcess end = cuda::end_process();
+  const gpu::EndOfProcess end = gpu::end_process();
   ended_ = true;
   Scheduler& scheduler = *Scheduler::current();
   if (!end.misuse.empty()) scheduler.fail("the cuda driver misuses CUDA: " + end.misuse);

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The ends of threads and of the process, and children of fork(2). halyard-sim has its own
+// (simulated_process.cpp).
+#include <pthread.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <numeric>
+#include <string_view>
+
+#include "simulation/gpu/options.h"
+#include "simulation/gpu/process.h"
+#include "simulation/gpu/report.h"
+#include "simulation/gpu/state.h"
+#include "simulation/gpu/stream.h"
+
+namespace halyard::inline v0::sim::gpu {
+namespace {
+
+pthread_key_t thread_key;
+bool has_thread_key = false;
+
+// Ends the streams that only this thread could name, so that their threads end too. A later call of
+// the thread, from another key's destructor, makes a new state.
+void end_thread(void* ended) {
+  const std::unique_ptr<ThreadState> thread(static_cast<ThreadState*>(ended));
+  made_thread = nullptr;
+  const std::lock_guard lock(state().mutex);
+  for (auto& [context, stream] : thread->per_thread_streams) {
+    stream->is_destroyed = true;
+    stream->arrived.notify_all();
+  }
+}
+
+// The child has only the thread that called fork(2). So no other thread may hold a lock then, and a
+// driver that was in use is out of use in the child, where nothing would end what it waits for.
+void before_fork() {
+  // Made here unless they are, so that no other thread is inside the making. The options only after
+  // a call: the program may set their variables until the first one.
+  if (Entry::is_any_known()) (void)options();
+  (void)memory();
+  state().mutex.lock();
+  lock_report();
+}
+void unlock_all() {
+  unlock_report();
+  state().mutex.unlock();
+}
+void in_child() {
+  State& all = state();
+  if (all.is_initialized.exchange(false)) all.is_child = true;
+  unlock_all();
+}
+
+__attribute__((constructor)) void prepare_process() {
+  has_thread_key = pthread_key_create(&thread_key, &end_thread) == 0;
+  pthread_atfork(&before_fork, &unlock_all, &in_child);
+}
+
+}  // namespace
+
+// Not a thread_local object with a destructor: the program's own objects of that kind, and its
+// globals on the first thread, may call the driver after the end of ours. A key's destructor runs
+// after them, and not at all on the thread that calls exit(3).
+ThreadState& make_thread() {
+  made_thread = new ThreadState;
+  if (has_thread_key) pthread_setspecific(thread_key, made_thread);
+  return *made_thread;
+}
+
+// NVIDIA, "CUDA C++ Programming Guide", environment variables: indices or beginnings of UUIDs, with
+// commas between. "If one of the indices is invalid, only the devices whose index precedes the
+// invalid index are visible". Of a device that is named twice it does not speak: none is visible.
+std::vector<int> visible_devices(int count) {
+  std::vector<int> visible(static_cast<std::size_t>(count));
+  std::iota(visible.begin(), visible.end(), 0);
+  const char* const text = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (text == nullptr) return visible;
+  visible.clear();
+  for (std::string_view rest = text; !rest.empty();) {
+    std::string_view name = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+    name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
+    name = name.substr(0, name.find_last_not_of(' ') + 1);
+    int index = -1;
+    if (name.starts_with("GPU-")) {
+      for (int i = 0; i < count && index < 0; ++i) {
+        if (uuid_text(i).starts_with(name)) index = i;
+      }
+    } else {
+      const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
+      if (error != std::errc{} || end != name.data() + name.size()) index = -1;
+    }
+    if (index < 0 || index >= count) break;
+    if (std::ranges::find(visible, index) != visible.end()) return {};
+    visible.push_back(index);
+  }
+  return visible;
+}
+
+// Nothing is freed, because threads of streams may still run, and calls may still come.
+__attribute__((destructor)) static void report_at_exit() {
+  {
+    const std::lock_guard lock(state().mutex);
+    if (state().is_child) return;  // the report is its parent's
+    report_unreleased();
+  }
+  write_report();
+}
+
+}  // namespace halyard::inline v0::sim::gpu

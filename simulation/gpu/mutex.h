@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How threads of this library wait: for a lock, for a condition, for a time. All of it goes through
+// base/, so that halyard-sim can schedule the same code.
+#pragma once
+
+#include <climits>
+#include <cstdint>
+#include <mutex>
+
+#include "base/atomic.h"
+#include "base/futex.h"
+#include "base/mutex.h"
+#include "halyard/base/clock.h"
+
+namespace halyard::inline v0::sim::gpu {
+
+// Every call takes one: two calls of glibc for a std::mutex were almost half of what a call cost
+// that does nothing.
+using Mutex = base::Mutex;
+using Lock = std::unique_lock<Mutex>;
+
+// A condition variable. Everything is called with its lock held, so that a notification that no
+// thread waits for costs one load.
+class Condition {
+ public:
+  template <class Holds>
+  void wait(Lock& lock, Holds holds) {
+    while (!holds()) {
+      ++waiters_;
+      const std::uint32_t seen = epoch_.load(std::memory_order_relaxed);
+      lock.unlock();
+      base::futex_wait(epoch_, seen, Deadline::kForeverTime);
+      lock.lock();
+      --waiters_;
+    }
+  }
+  void notify_all() {
+    if (waiters_ == 0) return;
+    epoch_.fetch_add(1, std::memory_order_relaxed);
+    base::futex_wake(epoch_, INT_MAX);
+  }
+
+ private:
+  base::Atomic<std::uint32_t> epoch_{0};
+  std::uint32_t waiters_ = 0;
+};
+
+inline Nanoseconds now() { return Clock::steady().now(); }
+
+inline void sleep_for(Nanoseconds duration) {
+  const base::Atomic<std::uint32_t> unchanged{0};
+  for (const Nanoseconds until = now() + duration; now() < until;) {
+    base::futex_wait(unchanged, 0, until);
+  }
+}
+
+}  // namespace halyard::inline v0::sim::gpu

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Counts of calls, misuse of the API and leaks, written to the file of HALYARD_SIM_CUDA_REPORT.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace halyard::inline v0::sim::gpu {
+
+// One exported function. Static objects only: the registry keeps a pointer for ever. They are made
+// as the program is loaded, because the lock of a static object that is made at its first use stays
+// locked in a child of fork(2), if another thread was there.
+class Entry {
+ public:
+  constexpr Entry(const char* name, bool is_built) : name_(name), is_built_(is_built) {}
+
+  // True once any function was called.
+  static bool is_any_known();
+
+  const char* name() const { return name_; }
+  bool is_built() const { return is_built_; }
+  // Counts a call and returns its number, from 1.
+  std::uint64_t count() {
+    if (!is_known_.load(std::memory_order_acquire)) [[unlikely]] make_known();
+    return calls_.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+  // The same, cheaper, where one lock orders all counts of this function.
+  std::uint64_t count_locked() {
+    if (!is_known_.load(std::memory_order_acquire)) [[unlikely]] make_known();
+    const std::uint64_t number = calls() + 1;
+    calls_.store(number, std::memory_order_relaxed);
+    return number;
+  }
+  std::uint64_t calls() const { return calls_.load(std::memory_order_relaxed); }
+  // True if HALYARD_SIM_CUDA_FAIL names this function, with or without its version. Precondition: a
+  // call was counted.
+  bool may_fail() const { return may_fail_.load(std::memory_order_relaxed); }
+  // Begins at 0 again, and reads the faults again. For a new process.
+  void reset();
+  // The result that the fault for this call asks for, or 0.
+  int fault(std::uint64_t call) const;
+  Entry* next() const { return next_; }
+
+ private:
+  // Reads the faults and enters it in the registry. Several threads may do so at a time.
+  void make_known();
+  void read_faults();
+
+  const char* const name_;
+  const bool is_built_;
+  std::atomic<bool> is_known_ = false, is_listed_ = false;
+  std::atomic<bool> may_fail_ = false;
+  std::atomic<std::uint64_t> calls_ = 0;  // orders nothing
+  Entry* next_ = nullptr;
+};
+
+// Records that a program does what the documentation forbids or leaves undefined. `rule` is a short
+// name, the key of the report; `text` is one sentence. Printed at once in strict mode. Any thread.
+void report_misuse(const char* rule, const std::string& text);
+
+// Records that an object was not released; `where` is the end at which this was seen.
+void report_leak(const char* where, const char* kind, std::uint64_t count, std::uint64_t bytes);
+
+// Passes each misuse, or each leak, as a line without its end.
+void for_each_misuse(const std::function<void(const std::string& rule, const std::string& first)>&);
+void for_each_leak(const std::function<void(const std::string& line)>&);
+// For fork(2): no other thread changes the report in between.
+void lock_report();
+void unlock_report();
+// Forgets all calls, misuse and leaks.
+void reset_report();
+
+// Writes the file, if one was asked for. Called at exit; a later call writes it again.
+void write_report();
+
+}  // namespace halyard::inline v0::sim::gpu
