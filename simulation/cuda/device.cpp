@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "simulation/cuda/abi.h"
+#include "simulation/cuda/device.h"
 #include "simulation/gpu/call.h"
 #include "simulation/gpu/options.h"
 
@@ -36,40 +37,40 @@ const std::map<int, int>& attributes() {
       {13, 1410000},     // CLOCK_RATE, kHz
       {14, 512},         // TEXTURE_ALIGNMENT
       {15, 1},           // GPU_OVERLAP
-      {16, kMultiprocessors},
-      {19, 1},         // CAN_MAP_HOST_MEMORY
-      {30, 512},       // SURFACE_ALIGNMENT
-      {31, 1},         // CONCURRENT_KERNELS
-      {36, 1215000},   // MEMORY_CLOCK_RATE, kHz
-      {37, 5120},      // GLOBAL_MEMORY_BUS_WIDTH
-      {38, 41943040},  // L2_CACHE_SIZE
-      {39, 2048},      // MAX_THREADS_PER_MULTIPROCESSOR
-      {40, 3},         // ASYNC_ENGINE_COUNT
-      {41, 1},         // UNIFIED_ADDRESSING
-      {51, 32},        // TEXTURE_PITCH_ALIGNMENT
-      {78, 1},         // STREAM_PRIORITIES_SUPPORTED
-      {79, 1},         // GLOBAL_L1_CACHE_SUPPORTED
-      {80, 1},         // LOCAL_L1_CACHE_SUPPORTED
-      {81, 167936},    // MAX_SHARED_MEMORY_PER_MULTIPROCESSOR
-      {82, 65536},     // MAX_REGISTERS_PER_MULTIPROCESSOR
-      {83, 1},         // MANAGED_MEMORY
-      {87, 2},         // SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO
-      {89, 1},         // CONCURRENT_MANAGED_ACCESS; 0 in adversarial mode
-      {90, 1},         // COMPUTE_PREEMPTION_SUPPORTED
-      {92, 1},         // CAN_USE_STREAM_MEM_OPS
-      {93, 1},         // CAN_USE_64_BIT_STREAM_MEM_OPS of version 1
-      {94, 1},         // CAN_USE_STREAM_WAIT_VALUE_NOR of version 1
-      {95, 1},         // COOPERATIVE_LAUNCH
-      {97, 101376},    // MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
-      {99, 1},         // HOST_REGISTER_SUPPORTED
-      {102, 1},        // VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
-      {106, 32},       // MAX_BLOCKS_PER_MULTIPROCESSOR
-      {111, 1024},     // RESERVED_SHARED_MEMORY_PER_BLOCK
-      {115, 1},        // MEMORY_POOLS_SUPPORTED
-      {122, 1},        // CAN_USE_64_BIT_STREAM_MEM_OPS
-      {123, 1},        // CAN_USE_STREAM_WAIT_VALUE_NOR
-      {126, 1},        // MEM_SYNC_DOMAIN_COUNT
-      {134, -1},       // HOST_NUMA_ID
+      {16, 8},           // MULTIPROCESSOR_COUNT
+      {19, 1},           // CAN_MAP_HOST_MEMORY
+      {30, 512},         // SURFACE_ALIGNMENT
+      {31, 1},           // CONCURRENT_KERNELS
+      {36, 1215000},     // MEMORY_CLOCK_RATE, kHz
+      {37, 5120},        // GLOBAL_MEMORY_BUS_WIDTH
+      {38, 41943040},    // L2_CACHE_SIZE
+      {39, 2048},        // MAX_THREADS_PER_MULTIPROCESSOR
+      {40, 3},           // ASYNC_ENGINE_COUNT
+      {41, 1},           // UNIFIED_ADDRESSING
+      {51, 32},          // TEXTURE_PITCH_ALIGNMENT
+      {78, 1},           // STREAM_PRIORITIES_SUPPORTED
+      {79, 1},           // GLOBAL_L1_CACHE_SUPPORTED
+      {80, 1},           // LOCAL_L1_CACHE_SUPPORTED
+      {81, 167936},      // MAX_SHARED_MEMORY_PER_MULTIPROCESSOR
+      {82, 65536},       // MAX_REGISTERS_PER_MULTIPROCESSOR
+      {83, 1},           // MANAGED_MEMORY
+      {87, 2},           // SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO
+      {89, 1},           // CONCURRENT_MANAGED_ACCESS; 0 in adversarial mode
+      {90, 1},           // COMPUTE_PREEMPTION_SUPPORTED
+      {92, 1},           // CAN_USE_STREAM_MEM_OPS
+      {93, 1},           // CAN_USE_64_BIT_STREAM_MEM_OPS of version 1
+      {94, 1},           // CAN_USE_STREAM_WAIT_VALUE_NOR of version 1
+      {95, 1},           // COOPERATIVE_LAUNCH
+      {97, 101376},      // MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+      {99, 1},           // HOST_REGISTER_SUPPORTED
+      {102, 1},          // VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
+      {106, 32},         // MAX_BLOCKS_PER_MULTIPROCESSOR
+      {111, 1024},       // RESERVED_SHARED_MEMORY_PER_BLOCK
+      {115, 1},          // MEMORY_POOLS_SUPPORTED
+      {122, 1},          // CAN_USE_64_BIT_STREAM_MEM_OPS
+      {123, 1},          // CAN_USE_STREAM_WAIT_VALUE_NOR
+      {126, 1},          // MEM_SYNC_DOMAIN_COUNT
+      {134, -1},         // HOST_NUMA_ID
   };
   return *table;
 }

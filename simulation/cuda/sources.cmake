@@ -22,6 +22,7 @@ set(HALYARD_SIM_CUDA_SOURCES
   names.cpp
   pointer_calls.cpp
   pool_calls.cpp
+  rules.cpp
   stream_calls.cpp
   unsupported.cpp
   user_object_calls.cpp

@@ -9,6 +9,7 @@
 #include "simulation/gpu/options.h"
 #include "simulation/gpu/per_thread.h"
 #include "simulation/gpu/pool.h"
+#include "simulation/gpu/rules.h"
 #include "simulation/gpu/stream.h"
 
 namespace halyard::inline v0::sim::gpu {
@@ -66,14 +67,16 @@ Result free_device(Call& call, DevicePointer address) {
   if (address == 0) return kSuccess;
   if (ContextState* const current = call.context_or_null()) return_freed(*current);
   if (memory().is_freed(address)) {
-    report_misuse("double-free", "cuMemFree was called for memory that had been freed");
+    report_misuse("double-free",
+                  std::string(kRules.names.free) + " was called for memory that had been freed");
     return kInvalidValue;
   }
   const std::optional<Allocation> found = memory().find(address);
   if (!found || found->begin != address || found->kind == MemoryKind::kVariable ||
       !found->is_on_device() || found->kind == MemoryKind::kMapped) {
     report_misuse("free-of-no-allocation",
-                  "cuMemFree was called with an address that is not the start of an allocation");
+                  std::string(kRules.names.free) +
+                      " was called with an address that is not the start of an allocation");
     return kInvalidValue;
   }
   // The address names its context, whichever is current: NVIDIA/cuda-python, pull request 2750.
@@ -88,13 +91,15 @@ Result free_device(Call& call, DevicePointer address) {
   // with cuMemAllocAsync ... Callers must ensure that all accesses to these pointer have completed
   // before invoking cuMemFree. ... For all other pointers, this API may perform implicit
   // synchronization." Work that does not use the memory may be in flight.
-  if (found->kind == MemoryKind::kPool && context != nullptr &&
-      is_named_in_flight(*context, *found)) {
+  const bool is_pool_memory =
+      found->kind == MemoryKind::kPool && !kRules.free_waits_for_pool_memory();
+  if (is_pool_memory && context != nullptr && is_named_in_flight(*context, *found)) {
     report_misuse("free-of-pool-memory-in-use",
-                  "cuMemFree of stream-ordered memory does not synchronise, and work in flight "
-                  "used the memory");
+                  std::string(kRules.names.free) +
+                      " of stream-ordered memory does not synchronise, and work in flight used the "
+                      "memory");
   }
-  const bool waits = found->kind != MemoryKind::kPool && !options().adversarial;
+  const bool waits = !is_pool_memory && (kRules.free_always_waits || !options().adversarial);
   if (context == nullptr || is_idle(*context)) {
     release_allocation(*found);
   } else if (waits) {
@@ -174,17 +179,33 @@ Result allocate_managed(Call& call, DevicePointer* address, std::size_t size, un
   return allocate_memory(allocation, kAlignment, *address);
 }
 
+namespace {
+
+// Waits before memory of the host is returned that `context` made.
+void drain_for_free(Lock& lock, ContextState& context) {
+  if (!kRules.free_always_waits) {
+    drain(lock, context);
+    return;
+  }
+  const std::vector<std::shared_ptr<ContextState>> contexts = state().contexts;
+  for (const auto& each : contexts) {
+    if (!each->is_destroyed.load()) drain(lock, *each);
+  }
+}
+
+}  // namespace
+
 Result free_host(Call& call, void* host) {
   if (host == nullptr) return kSuccess;
   Allocation allocation;
   if (find_host(host, allocation) != kSuccess || allocation.kind != MemoryKind::kHost ||
       allocation.begin != reinterpret_cast<DevicePointer>(host)) {
-    report_misuse(
-        "free-of-no-allocation",
-        "cuMemFreeHost was called with an address that is not the start of an allocation");
+    report_misuse("free-of-no-allocation",
+                  std::string(kRules.names.free_host) +
+                      " was called with an address that is not the start of an allocation");
     return kInvalidValue;
   }
-  drain(call.lock(), *allocation.context);
+  drain_for_free(call.lock(), *allocation.context);
   release_allocation(allocation);
   return kSuccess;
 }
@@ -194,7 +215,7 @@ Result unregister_host(Call& call, void* host) {
   const std::optional<Allocation> found = memory().find(reinterpret_cast<DevicePointer>(host));
   HALYARD_GPU_REQUIRE(found && found->kind == MemoryKind::kRegistered, kHostMemoryNotRegistered);
   HALYARD_GPU_REQUIRE(found->begin == reinterpret_cast<DevicePointer>(host), kInvalidValue);
-  drain(call.lock(), *found->context);
+  drain_for_free(call.lock(), *found->context);
   if (found->device_alias != 0) memory().remove(found->device_alias);
   release_allocation(*found);
   return kSuccess;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulation/gpu/call.h"
+#include "simulation/gpu/rules.h"
 
 #include "simulation/gpu/capture.h"
 #include "simulation/gpu/options.h"
@@ -25,7 +26,8 @@ Result Call::check_captures(const ThreadState& thread) {
        (thread.capture_mode == kCaptureGlobal && state().global_captures != 0))) [[unlikely]] {
     report_misuse("unsafe-call-in-capture",
                   "a potentially unsafe call was made while a stream was being captured");
-    invalidate_captures(thread.capture_mode == kCaptureGlobal);
+    const bool ends_others = !kRules.ends_own_captures_first || thread.local_captures == 0;
+    invalidate_captures(ends_others && thread.capture_mode == kCaptureGlobal);
     return kCaptureUnsupported;
   }
   return kSuccess;

@@ -3,6 +3,7 @@
 #include "simulation/gpu/memory.h"
 #include "simulation/gpu/options.h"
 #include "simulation/gpu/pool.h"
+#include "simulation/gpu/rules.h"
 #include "simulation/gpu/stream.h"
 
 namespace halyard::inline v0::sim::gpu {
@@ -17,13 +18,18 @@ void report_leaks(const ContextState& context, const char* where) {
     ++count;
     bytes += allocation.size;
   }
-  constexpr const char* kNames[] = {"cuMemAlloc memory",        "cuMemAllocAsync memory",
-                                    "variables of modules",     "cuMemHostAlloc memory",
-                                    "cuMemHostRegister ranges", "cuMemAllocManaged memory",
-                                    "cuMemMap mappings",        "arrays"};
+  const Names& of = kRules.names;
+  const std::string names[] = {std::string(of.allocate) + " memory",
+                               std::string(of.allocate_async) + " memory",
+                               "variables of modules",
+                               std::string(of.allocate_host) + " memory",
+                               std::string(of.register_host) + " ranges",
+                               std::string(of.allocate_managed) + " memory",
+                               std::string(of.map_memory) + " mappings",
+                               "arrays"};
   for (const auto& [kind, counts] : leaked) {
     if (kind == MemoryKind::kVariable) continue;  // counted with their modules
-    report_leak(where, kNames[static_cast<int>(kind)], counts.first, counts.second);
+    report_leak(where, names[static_cast<int>(kind)].c_str(), counts.first, counts.second);
   }
   report_leak(where, "streams", context.live_streams, 0);
   report_leak(where, "events", context.live_events, 0);
@@ -43,6 +49,7 @@ ContextState* make_context(DeviceId device, unsigned flags, bool is_primary) {
   context->legacy->id = all.next_id++;
   context->legacy->number = all.streams_made++;
   context->limits = {{0, 1024}, {1, 1 << 20}, {2, 8 << 20}, {3, 2}, {4, 2048}, {5, 128}, {6, 0}};
+  context->queues.resize(kRules.hardware_queues());
   context->handle = make_handle(context);
   all.contexts.push_back(context);
   return context.get();

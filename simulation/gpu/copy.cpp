@@ -7,6 +7,7 @@
 #include "simulation/gpu/memory.h"
 #include "simulation/gpu/options.h"
 #include "simulation/gpu/per_thread.h"
+#include "simulation/gpu/rules.h"
 #include "simulation/gpu/stream.h"
 
 namespace halyard::inline v0::sim::gpu {
@@ -57,7 +58,8 @@ Side destination_of(const Copy3D& copy) {
 Result check_side(const Side& side, bool& is_pageable) {
   const Place& place = memory().place(side.address());
   if (place.is_freed) [[unlikely]] {
-    report_misuse("use-after-free", "a copy was submitted for memory after cuMemFreeAsync");
+    report_misuse("use-after-free",
+                  std::string("a copy was submitted for memory after ") + kRules.names.free_async);
   }
   is_pageable = !place.is_allocated && side.type != kDevice;
   if (!place.is_allocated) {
@@ -66,6 +68,31 @@ Result check_side(const Side& side, bool& is_pageable) {
   }
   HALYARD_GPU_REQUIRE(side.size <= place.end - side.address(), kInvalidValue);
   return kSuccess;
+}
+
+// ihipMemcpyCommand of ROCm/clr: between markers in both streams.
+Result submit_copy(StreamState& stream, CopyWork work) {
+  if (kRules.copies_where_memory_is && stream.capture == nullptr) {
+    for (const Side& side : {source_of(work.copy), destination_of(work.copy)}) {
+      const Place& place = memory().place(side.address());
+      if (!place.is_allocated || !place.allocation.is_on_device() ||
+          place.allocation.device == stream.context->device) {
+        continue;
+      }
+      const DeviceState& device =
+          state().devices[static_cast<std::size_t>(place.allocation.device)];
+      if (device.primary == nullptr) continue;
+      if (const Result result = check_stream(stream); result != kSuccess) return result;
+      StreamState& other = *device.primary->object->legacy;
+      enqueue(stream, EmptyWork{});
+      other.waits.push_back({stream.shared_from_this(), stream.submitted, nullptr});
+      enqueue(other, std::move(work));
+      stream.waits.push_back({other.shared_from_this(), other.submitted, nullptr});
+      enqueue(stream, EmptyWork{});
+      return kSuccess;
+    }
+  }
+  return submit(stream, std::move(work));
 }
 
 // In null mode: the checks that remain, and the wait for the stream that the call promises.
@@ -110,8 +137,8 @@ Result copy_memory(Call& call, Copy3D copy, Stream handle, Waits waits) {
     }
   }
   work.copy = copy;
-  if (result = submit(*stream, std::move(work)); result != kSuccess) return result;
-  if (is_captured_now) return kSuccess;
+  result = submit_copy(*stream, std::move(work));
+  if (result != kSuccess || is_captured_now) return result;
   // A copy between devices' memories does not wait for its end, even in the form without Async.
   const bool is_on_device =
       !is_from_pageable && !is_to_pageable && copy.src_type == kDevice && copy.dst_type == kDevice;
@@ -186,7 +213,8 @@ Result fill_memory(Call& call, const Fill& fill, Stream handle, Waits waits) {
   HALYARD_GPU_REQUIRE(((fill.dst | pitch) & misaligned) == 0 && pitch >= row, kInvalidValue);
   const Place& place = memory().place(fill.dst);
   if (place.is_freed) [[unlikely]] {
-    report_misuse("use-after-free", "a memset was submitted for memory after cuMemFreeAsync");
+    report_misuse("use-after-free", std::string("a memset was submitted for memory after ") +
+                                        kRules.names.free_async);
   }
   HALYARD_GPU_REQUIRE(place.is_allocated && (fill.height - 1) * pitch + row <= place.end - fill.dst,
                       kInvalidValue);

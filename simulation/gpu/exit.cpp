@@ -4,15 +4,13 @@
 // (simulated_process.cpp).
 #include <pthread.h>
 
-#include <algorithm>
-#include <charconv>
-#include <cstdlib>
-#include <numeric>
-#include <string_view>
+#include <memory>
+#include <vector>
 
 #include "simulation/gpu/options.h"
 #include "simulation/gpu/process.h"
 #include "simulation/gpu/report.h"
+#include "simulation/gpu/rules.h"
 #include "simulation/gpu/state.h"
 #include "simulation/gpu/stream.h"
 
@@ -70,35 +68,7 @@ ThreadState& make_thread() {
   return *made_thread;
 }
 
-// NVIDIA, "CUDA C++ Programming Guide", environment variables: indices or beginnings of UUIDs, with
-// commas between. "If one of the indices is invalid, only the devices whose index precedes the
-// invalid index are visible". Of a device that is named twice it does not speak: none is visible.
-std::vector<int> visible_devices(int count) {
-  std::vector<int> visible(static_cast<std::size_t>(count));
-  std::iota(visible.begin(), visible.end(), 0);
-  const char* const text = std::getenv("CUDA_VISIBLE_DEVICES");
-  if (text == nullptr) return visible;
-  visible.clear();
-  for (std::string_view rest = text; !rest.empty();) {
-    std::string_view name = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
-    name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
-    name = name.substr(0, name.find_last_not_of(' ') + 1);
-    int index = -1;
-    if (name.starts_with("GPU-")) {
-      for (int i = 0; i < count && index < 0; ++i) {
-        if (uuid_text(i).starts_with(name)) index = i;
-      }
-    } else {
-      const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
-      if (error != std::errc{} || end != name.data() + name.size()) index = -1;
-    }
-    if (index < 0 || index >= count) break;
-    if (std::ranges::find(visible, index) != visible.end()) return {};
-    visible.push_back(index);
-  }
-  return visible;
-}
+std::vector<int> visible_devices(int count) { return kRules.visible_devices(count); }
 
 // Nothing is freed, because threads of streams may still run, and calls may still come.
 __attribute__((destructor)) static void report_at_exit() {

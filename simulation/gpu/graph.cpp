@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulation/gpu/graph.h"
 #include "simulation/gpu/copy.h"
+#include "simulation/gpu/rules.h"
 
 #include <algorithm>
 
@@ -44,8 +45,9 @@ void report_replaced_memory(const Plan& plan) {
       continue;
     }
     report_misuse("copy-of-freed-memory",
-                  "a graph was launched that copies memory of cuMemHostAlloc which was freed "
-                  "since, whatever has its address now");
+                  std::string("a graph was launched that copies memory of ") +
+                      kRules.names.allocate_host +
+                      " which was freed since, whatever has its address now");
   }
 }
 
@@ -156,7 +158,8 @@ UpdateResult may_replace(const Work& old, const Work& now) {
   } else if (const auto* copy = std::get_if<CopyWork>(&now)) {
     const Copy3D& before = std::get<CopyWork>(old).copy;
     if (before.src_type != copy->copy.src_type || before.dst_type != copy->copy.dst_type ||
-        std::get<CopyWork>(old).context != copy->context) {
+        std::get<CopyWork>(old).context != copy->context ||
+        std::get<CopyWork>(old).kind != copy->kind) {
       return kParametersChanged;
     }
   } else if (const auto* fill = std::get_if<FillWork>(&now)) {

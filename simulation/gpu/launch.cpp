@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulation/gpu/launch.h"
+#include "simulation/gpu/rules.h"
 
 #include <algorithm>
 #include <cstring>
@@ -11,25 +12,12 @@
 namespace halyard::inline v0::sim::gpu {
 namespace {
 
-constexpr int kBlocksPerMultiprocessor = 32, kThreadsPerMultiprocessor = 2048;
-
-constexpr int kSharedPerMultiprocessor = 167936, kReservedShared = 1024;
-
-constexpr int kRegistersPerMultiprocessor = 65536;
-
-constexpr unsigned kGridLimit[3] = {2147483647, 65535, 65535};
-
-constexpr unsigned kBlockLimit[3] = {1024, 1024, 64};
-
-constexpr int kMaxThreads = 1024;
-
-constexpr int kMaxShared = 49152;  // without an attribute of the function
-
 // Finds the packed buffer of `extra` and its size.
 Result find_packed(void** extra, const KernelInfo& info, const void*& buffer,
                    const std::size_t*& size) {
-  for (; *extra != nullptr; extra += 2) {
+  for (;; extra += 2) {
     const auto key = reinterpret_cast<std::uintptr_t>(extra[0]);
+    if (key == kRules.parameters_end) break;
     if (key == kParamBufferPointer) {
       buffer = extra[1];
     } else if (key == kParamBufferSize) {
@@ -71,22 +59,30 @@ Result read_parameters(const LaunchShape& shape, const KernelInfo& info, std::by
   return kSuccess;
 }
 
-bool is_within_limits(const FunctionState& function, const KernelInfo& info,
-                      const LaunchShape& shape) {
-  std::uint64_t threads = 1;
+Beyond beyond_limits(const FunctionState& function, const KernelInfo& info,
+                     const LaunchShape& shape) {
+  const DeviceLimits& limits = *kRules.limits;
+  std::uint64_t blocks = 1, threads = 1;
   for (int i = 0; i < 3; ++i) {
-    if (shape.grid[i] == 0 || shape.grid[i] > kGridLimit[i] || shape.block[i] == 0 ||
-        shape.block[i] > kBlockLimit[i] ||
+    if (shape.grid[i] == 0) return Beyond::kEmptyGrid;
+    if (shape.block[i] == 0) return Beyond::kEmptyBlock;
+    if (shape.grid[i] > limits.max_grid[i]) return Beyond::kGrid;
+    if (shape.block[i] > limits.max_block[i] ||
         (info.required_block[i] != 0 && info.required_block[i] != shape.block[i])) {
-      return false;
+      return Beyond::kBlock;
     }
+    blocks *= shape.grid[i];
     threads *= shape.block[i];
   }
-  const int most_threads = info.max_threads != 0 ? static_cast<int>(info.max_threads) : kMaxThreads;
-  int most_shared = kMaxShared - static_cast<int>(info.static_shared_bytes);
+  if (threads > static_cast<unsigned>(limits.max_threads)) return Beyond::kDeviceThreads;
+  if (info.max_threads != 0 && threads > info.max_threads) return Beyond::kKernelThreads;
+  if (limits.max_total_threads != 0 && blocks > limits.max_total_threads / threads) {
+    return Beyond::kTotalThreads;
+  }
+  int most_shared = limits.shared_per_block - static_cast<int>(info.static_shared_bytes);
   if (!function.attributes.empty()) function_attribute(function, kMaxDynamicShared, most_shared);
-  return threads <= static_cast<unsigned>(std::min(kMaxThreads, most_threads)) &&
-         shape.shared_bytes <= static_cast<unsigned>(most_shared);
+  return shape.shared_bytes <= static_cast<unsigned>(most_shared) ? Beyond::kNothing
+                                                                  : Beyond::kSharedMemory;
 }
 
 void report_beyond_limits(const KernelInfo& info, const LaunchShape& shape) {
@@ -104,14 +100,20 @@ int blocks_per_multiprocessor(const FunctionState& function, int threads, std::s
   int limit = 0;
   function_attribute(function, 0, limit);
   if (threads <= 0 || threads > limit) return 0;
-  const int warps = (threads + 31) / 32 * 32;
-  int blocks = std::min(kBlocksPerMultiprocessor, kThreadsPerMultiprocessor / warps);
+  const DeviceLimits& device = *kRules.limits;
+  const int warps = (threads + device.warp - 1) / device.warp * device.warp;
+  int blocks =
+      std::min(device.blocks_per_multiprocessor, device.threads_per_multiprocessor / warps);
   const KernelInfo& info = function.info();
-  const std::size_t shared = info.static_shared_bytes + dynamic + kReservedShared;
-  blocks = static_cast<int>(
-      std::min<std::size_t>(static_cast<std::size_t>(blocks), kSharedPerMultiprocessor / shared));
+  const std::size_t shared =
+      info.static_shared_bytes + dynamic + static_cast<std::size_t>(device.reserved_shared);
+  if (shared != 0) {
+    blocks = static_cast<int>(
+        std::min<std::size_t>(static_cast<std::size_t>(blocks),
+                              static_cast<std::size_t>(device.shared_per_multiprocessor) / shared));
+  }
   const int registers = static_cast<int>(std::max<std::uint32_t>(info.registers, 16));
-  return std::min(blocks, kRegistersPerMultiprocessor / (registers * warps));
+  return std::min(blocks, device.registers_per_multiprocessor / (registers * warps));
 }
 
 }  // namespace
@@ -156,9 +158,9 @@ Result check_shape(ContextState& context, Function handle, const LaunchShape& sh
     return kInvalidHandle;
   }
   HALYARD_GPU_REQUIRE(shape.parameters == nullptr || shape.extra == nullptr, kInvalidValue);
-  if (!is_within_limits(*function, *info, shape)) {
+  if (const Beyond what = beyond_limits(*function, *info, shape); what != Beyond::kNothing) {
     report_beyond_limits(*info, shape);
-    return kInvalidValue;
+    return kRules.beyond_limits(what);
   }
   return shape.is_cooperative
              ? check_cooperative(*function, shape.grid, shape.block, shape.shared_bytes)
@@ -173,7 +175,7 @@ Result check_cooperative(const FunctionState& function, const unsigned* grid, co
   const int resident =
       blocks_per_multiprocessor(function, static_cast<int>(block[0] * block[1] * block[2]),
                                 shared_bytes) *
-      kMultiprocessors;
+      kRules.limits->multiprocessors;
   return blocks <= static_cast<unsigned>(resident) ? kSuccess : kCooperativeLaunchTooLarge;
 }
 
@@ -218,13 +220,14 @@ Result best_block(Call& call, int* grid, int* block, Function handle, SharedByte
   if (limit != 0) most = std::min(most, limit);
   int best = 0;
   *grid = *block = 0;
-  for (int threads = most; threads > 0; threads -= threads % 32 != 0 ? threads % 32 : 32) {
+  const int warp = kRules.limits->warp;
+  for (int threads = most; threads > 0; threads -= threads % warp != 0 ? threads % warp : warp) {
     const std::size_t shared = shared_of != nullptr ? shared_of(threads) : dynamic;
     const int blocks = blocks_per_multiprocessor(*function, threads, shared);
     if (blocks * threads > best) {
       best = blocks * threads;
       *block = threads;
-      *grid = blocks * kMultiprocessors;
+      *grid = blocks * kRules.limits->multiprocessors;
     }
   }
   return kSuccess;
@@ -236,8 +239,10 @@ Result available_shared_bytes(Call& call, std::size_t* bytes, Function handle, i
   FunctionState* function = nullptr;
   const Result result = find_function(call.context_or_null(), handle, function);
   if (result != kSuccess) return result;
-  const int used = static_cast<int>(function->info().static_shared_bytes) + kReservedShared;
-  *bytes = static_cast<std::size_t>(std::max(0, kSharedPerMultiprocessor / blocks - used));
+  const int used =
+      static_cast<int>(function->info().static_shared_bytes) + kRules.limits->reserved_shared;
+  *bytes = static_cast<std::size_t>(
+      std::max(0, kRules.limits->shared_per_multiprocessor / blocks - used));
   return kSuccess;
 }
 

@@ -49,9 +49,9 @@ Lock lock_in_handler() {
 
 // A program's thread touched memory: the fault is that of one of the program's instructions, so
 // that what the library does here interrupts none of its own work.
-void on_fault(int, siginfo_t* info, void*) {
+void on_fault(int number, siginfo_t* info, void* where) {
   const auto address = reinterpret_cast<DevicePointer>(info->si_addr);
-  const Lock lock = lock_in_handler();
+  Lock lock = lock_in_handler();
   const bool is_guarded =
       lock.owns_lock() && std::ranges::any_of(guarded(), [&](const Range& range) {
         return address >= range.begin && address < range.begin + range.size;
@@ -63,6 +63,11 @@ void on_fault(int, siginfo_t* info, void*) {
         "access, was working or before the host had synchronized with it");
     write_report();
     if (options().strict) return open_all();
+  }
+  // The handler of another simulated library, or of the program.
+  if (!is_guarded && (previous_action.sa_flags & SA_SIGINFO) != 0) {
+    if (lock.owns_lock()) lock.unlock();
+    return previous_action.sa_sigaction(number, info, where);
   }
   sigaction(SIGSEGV, &previous_action, nullptr);  // and the instruction faults again
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulation/gpu/module.h"
+#include "simulation/gpu/rules.h"
 
 #include <cstring>
 
@@ -98,7 +99,8 @@ Result function_attribute(const FunctionState& function, int attribute, int& val
   }
   switch (attribute) {
     case 0:  // MAX_THREADS_PER_BLOCK
-      value = info.max_threads != 0 ? static_cast<int>(info.max_threads) : 1024;
+      value =
+          info.max_threads != 0 ? static_cast<int>(info.max_threads) : kRules.limits->max_threads;
       return kSuccess;
     case 1:  // SHARED_SIZE_BYTES
       value = static_cast<int>(info.static_shared_bytes);
@@ -124,7 +126,7 @@ Result function_attribute(const FunctionState& function, int attribute, int& val
       value = function.module->code->machine_version();
       return kSuccess;
     case 8:  // MAX_DYNAMIC_SHARED_SIZE_BYTES
-      value = 49152 - static_cast<int>(info.static_shared_bytes);
+      value = kRules.limits->shared_per_block - static_cast<int>(info.static_shared_bytes);
       return kSuccess;
     case 9:  // PREFERRED_SHARED_MEMORY_CARVEOUT
       value = -1;

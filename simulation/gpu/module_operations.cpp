@@ -6,6 +6,7 @@
 
 #include "simulation/gpu/module.h"
 #include "simulation/gpu/options.h"
+#include "simulation/gpu/rules.h"
 
 namespace halyard::inline v0::sim::gpu {
 
@@ -25,11 +26,10 @@ Result global_of(const ModuleState& module, const char* name, DevicePointer* add
 Result set_attribute(std::map<int, int>& attributes, const KernelInfo& info, int attribute,
                      int value) {
   constexpr int kCarveout = 9;
-  constexpr int kSharedOptIn = 101376;
+  const int opt_in = kRules.limits->shared_per_block_opt_in;
   if (attribute == kMaxDynamicShared) {
-    HALYARD_GPU_REQUIRE(
-        value >= 0 && value + static_cast<int>(info.static_shared_bytes) <= kSharedOptIn,
-        kInvalidValue);
+    HALYARD_GPU_REQUIRE(value >= 0 && value + static_cast<int>(info.static_shared_bytes) <= opt_in,
+                        kInvalidValue);
   } else if (attribute == kCarveout) {
     HALYARD_GPU_REQUIRE(value >= -1 && value <= 100, kInvalidValue);
   } else {
@@ -99,7 +99,8 @@ Result unload_module(Call& call, Module handle) {
   HALYARD_GPU_REQUIRE(module != nullptr, kInvalidHandle);
   if (module->library != nullptr) {
     // cuda.h, cuLibraryGetModule: the module goes with its library.
-    report_misuse("library-module-unloaded", "cuModuleUnload was called for a library's module");
+    report_misuse("library-module-unloaded",
+                  std::string(kRules.names.unload_module) + " was called for a library's module");
     return kNotPermitted;
   }
   module->is_unloaded = true;  // so that a kernel in flight is reported

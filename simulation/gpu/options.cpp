@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulation/gpu/options.h"
+#include "simulation/gpu/rules.h"
 
 #include <charconv>
 #include <cstdio>
@@ -10,21 +11,7 @@
 namespace halyard::inline v0::sim::gpu {
 namespace {
 
-struct NamedResult {
-  std::string_view name;
-  int value;
-};
-
-constexpr NamedResult kResults[] = {
-#define HALYARD_CUDA_ERROR(name, value, text) {#name, value},
-#include "simulation/cuda/errors.inc"
-#undef HALYARD_CUDA_ERROR
-};
-
-void complain(const char* variable, std::string_view value) {
-  std::fprintf(stderr, "simulated CUDA: %s: cannot read \"%.*s\", ignored\n", variable,
-               static_cast<int>(value.size()), value.data());
-}
+std::string full_name(std::string_view name) { return std::string(kRules.variables).append(name); }
 
 // A decimal number with an optional suffix K, M or G (of 1024).
 bool parse_number(std::string_view text, std::uint64_t& number) {
@@ -45,18 +32,6 @@ bool parse_number(std::string_view text, std::uint64_t& number) {
   return true;
 }
 
-void read_number(const char* variable, std::uint64_t& number, std::uint64_t least,
-                 std::uint64_t most) {
-  const char* const text = std::getenv(variable);
-  if (text == nullptr) return;
-  std::uint64_t value = 0;
-  if (parse_number(text, value) && value >= least && value <= most) {
-    number = value;
-  } else {
-    complain(variable, text);
-  }
-}
-
 // Calls `take` with each part of `text` between commas.
 template <class Take>
 void split(std::string_view text, Take take) {
@@ -69,7 +44,7 @@ void split(std::string_view text, Take take) {
 }
 
 void read_fault(Options& options, std::string_view part) {
-  constexpr const char* kVariable = "HALYARD_SIM_CUDA_FAIL";
+  constexpr std::string_view kVariable = "FAIL";
   const std::size_t equals = part.find('=');
   if (equals == std::string_view::npos) return complain(kVariable, part);
   std::string_view name = part.substr(0, equals);
@@ -87,30 +62,37 @@ void read_fault(Options& options, std::string_view part) {
 
 }  // namespace
 
+void complain(std::string_view name, std::string_view value) {
+  std::fprintf(stderr, "simulated %s: %s: cannot read \"%.*s\", ignored\n", kRules.product,
+               full_name(name).c_str(), static_cast<int>(value.size()), value.data());
+}
+
+const char* variable(std::string_view name) { return std::getenv(full_name(name).c_str()); }
+
+void read_number(std::string_view name, std::uint64_t& number, std::uint64_t least,
+                 std::uint64_t most) {
+  const char* const text = variable(name);
+  if (text == nullptr) return;
+  std::uint64_t value = 0;
+  if (parse_number(text, value) && value >= least && value <= most) {
+    number = value;
+  } else {
+    complain(name, text);
+  }
+}
+
 Options read_options() {
   Options options;
-  std::uint64_t devices = 2, memory = options.memory_bytes, threads = 1, version = 13000;
-  read_number("HALYARD_SIM_CUDA_DEVICES", devices, 0, kMostDevices);
-  read_number("HALYARD_SIM_CUDA_MEMORY", memory, 1 << 20, std::uint64_t{1} << 40);
-  read_number("HALYARD_SIM_CUDA_SEED", options.seed, 0, ~std::uint64_t{0});
-  read_number("HALYARD_SIM_CUDA_THREADS", threads, 1, 256);
-  read_number("HALYARD_SIM_CUDA_VERSION", version, 11000, 13000);
-  read_number("HALYARD_SIM_CUDA_MAX_INSTRUCTIONS", options.max_instructions, 0, ~std::uint64_t{0});
+  std::uint64_t devices = 2, memory = options.memory_bytes, threads = 1;
+  read_number("DEVICES", devices, 0, kMostDevices);
+  read_number("MEMORY", memory, 1 << 20, std::uint64_t{1} << 40);
+  read_number("SEED", options.seed, 0, ~std::uint64_t{0});
+  read_number("THREADS", threads, 1, 256);
+  read_number("MAX_INSTRUCTIONS", options.max_instructions, 0, ~std::uint64_t{0});
   options.devices = static_cast<int>(devices);
   options.memory_bytes = memory;
   options.threads = static_cast<unsigned>(threads);
-  options.driver_version = static_cast<int>(version);
-  if (const char* const text = std::getenv("HALYARD_SIM_CUDA_CAPABILITY")) {
-    int major = 0, minor = 0;
-    if (std::sscanf(text, "%d.%d", &major, &minor) == 2 && major >= 5 && major <= 12 &&
-        minor >= 0 && minor <= 9) {
-      options.capability_major = major;
-      options.capability_minor = minor;
-    } else {
-      complain("HALYARD_SIM_CUDA_CAPABILITY", text);
-    }
-  }
-  if (const char* const text = std::getenv("HALYARD_SIM_CUDA_MODE")) {
+  if (const char* const text = variable("MODE")) {
     split(text, [&](std::string_view mode) {
       if (mode == "strict") {
         options.strict = true;
@@ -119,25 +101,20 @@ Options read_options() {
       } else if (mode == "null") {
         options.null = true;
       } else {
-        complain("HALYARD_SIM_CUDA_MODE", mode);
+        complain("MODE", mode);
       }
     });
   }
-  if (const char* const text = std::getenv("HALYARD_SIM_CUDA_REPORT")) options.report = text;
-  if (const char* const text = std::getenv("HALYARD_SIM_CUDA_FAIL")) {
+  if (const char* const text = variable("REPORT")) options.report = text;
+  if (const char* const text = variable("FAIL")) {
     split(text, [&](std::string_view part) { read_fault(options, part); });
   }
+  kRules.read_options(options);
   return options;
 }
 
 int result_from_name(std::string_view name) {
-  constexpr std::string_view kPrefix = "CUDA_ERROR_";
-  for (const NamedResult& result : kResults) {
-    if (name == result.name) return result.value;
-    if (result.name.starts_with(kPrefix) && name == result.name.substr(kPrefix.size())) {
-      return result.value;
-    }
-  }
+  if (const int result = kRules.result_from_name(name); result != -1) return result;
   int number = -1;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
   return error == std::errc{} && end == name.data() + name.size() ? number : -1;

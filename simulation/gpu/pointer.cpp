@@ -3,6 +3,7 @@
 
 #include "simulation/gpu/pointer.h"
 #include "simulation/gpu/pool.h"
+#include "simulation/gpu/rules.h"
 
 namespace halyard::inline v0::sim::gpu {
 namespace {
@@ -21,7 +22,8 @@ Result pointer_attribute(void* data, int which, DevicePointer address) {
     // cuda.h, cuMemFreeAsync: "accessing the memory from the host or device, querying its pointer
     // attributes, ... after this call is undefined".
     report_misuse("attributes-of-freed-memory",
-                  "attributes of stream-ordered memory were asked for after cuMemFreeAsync");
+                  std::string("attributes of stream-ordered memory were asked for after ") +
+                      kRules.names.free_async);
     return kInvalidValue;
   }
   if (which == kIsMapped) return answer<int>(data, found ? 1 : 0);

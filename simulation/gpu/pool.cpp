@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulation/gpu/pool.h"
+#include "simulation/gpu/rules.h"
 
 #include <algorithm>
 #include <cstring>
@@ -126,7 +127,8 @@ Result free_async(DevicePointer address, Stream handle) {
   }
   const Place& place = memory().place(address);
   if (place.is_freed) {
-    report_misuse("double-free", "cuMemFreeAsync was called twice for the same memory");
+    report_misuse("double-free",
+                  std::string(kRules.names.free_async) + " was called twice for the same memory");
     return kInvalidValue;
   }
   const Allocation& found = place.allocation;

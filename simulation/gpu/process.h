@@ -12,10 +12,8 @@
 
 namespace halyard::inline v0::sim::gpu {
 
-// Which of `count` devices the process sees, in its order: CUDA_VISIBLE_DEVICES. Read at cuInit.
+// Which of `count` devices the process sees, in its order: in halyard-sim all.
 std::vector<int> visible_devices(int count);
-// "GPU-" and the digits of the device's UUID, as nvidia-smi prints it.
-std::string uuid_text(int device);
 
 // Reports what was never released. The State is locked.
 void report_unreleased();

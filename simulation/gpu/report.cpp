@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulation/gpu/report.h"
+#include "simulation/gpu/rules.h"
 
 #include <cstdio>
 #include <cstring>
@@ -88,7 +89,9 @@ void report_misuse(const char* rule, const std::string& text) {
   const std::lock_guard lock(all.mutex);
   Misuse& misuse = all.misuse[rule];
   if (misuse.count++ == 0) misuse.first = text;
-  if (options().strict) std::fprintf(stderr, "simulated CUDA: %s: %s\n", rule, text.c_str());
+  if (options().strict) {
+    std::fprintf(stderr, "simulated %s: %s: %s\n", kRules.product, rule, text.c_str());
+  }
 }
 
 void report_leak(const char* where, const char* kind, std::uint64_t count, std::uint64_t bytes) {
@@ -99,7 +102,8 @@ void report_leak(const char* where, const char* kind, std::uint64_t count, std::
   const std::lock_guard lock(all.mutex);
   all.leaks[std::string(where) + ": " + kind] = line;
   if (options().strict) {
-    std::fprintf(stderr, "simulated CUDA: leak at %s: %s: %s\n", where, kind, line.c_str());
+    std::fprintf(stderr, "simulated %s: leak at %s: %s: %s\n", kRules.product, where, kind,
+                 line.c_str());
   }
 }
 
@@ -131,8 +135,8 @@ void write_report() {
   const std::lock_guard lock(all.mutex);
   std::FILE* const file = std::fopen(options().report.c_str(), "w");
   if (file == nullptr) {
-    std::fprintf(stderr, "simulated CUDA: cannot write %s: %s\n", options().report.c_str(),
-                 std::strerror(errno));
+    std::fprintf(stderr, "simulated %s: cannot write %s: %s\n", kRules.product,
+                 options().report.c_str(), std::strerror(errno));
     return;
   }
   std::map<std::string_view, std::uint64_t> calls, unsupported;

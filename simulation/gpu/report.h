@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Counts of calls, misuse of the API and leaks, written to the file of HALYARD_SIM_CUDA_REPORT.
+// Counts of calls, misuse of the API and leaks, written to the file that the variable
+// REPORT names.
 #pragma once
 
 #include <atomic>
@@ -35,7 +36,7 @@ class Entry {
     return number;
   }
   std::uint64_t calls() const { return calls_.load(std::memory_order_relaxed); }
-  // True if HALYARD_SIM_CUDA_FAIL names this function, with or without its version. Precondition: a
+  // True if the variable FAIL names this function, with or without its version. Precondition: a
   // call was counted.
   bool may_fail() const { return may_fail_.load(std::memory_order_relaxed); }
   // Begins at 0 again, and reads the faults again. For a new process.

@@ -67,6 +67,8 @@ EndOfProcess end_process() {
     Lock lock(state().mutex);
     report_unreleased();
     for (const auto& context : state().contexts) end_streams(*context);
+    state().is_ending = true;
+    state().host_call_arrived.notify_all();
     state().progress.wait(lock, [] { return state().stream_threads == 0; });
   }
   for_each_misuse([&](const std::string& rule, const std::string& first) {

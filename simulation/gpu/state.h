@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -49,6 +51,8 @@ struct ContextState {
   std::vector<std::weak_ptr<StreamState>>
       streams;                              // all others, those with work after destruction too
   std::uint64_t busy_blocking_streams = 0;  // with work in flight
+  // The latest work of each hardware queue that streams share; none where each has its own.
+  std::vector<Wait> queues;
   // Launches in streams of other contexts, of graphs with nodes in this one.
   std::vector<Wait> foreign_launches;
   std::set<ContextState*> peers;            // whose memory kernels of this context may use
@@ -57,8 +61,6 @@ struct ContextState {
   std::uint64_t live_streams = 0, live_events = 0, live_modules = 0;  // that the program destroys
 };
 
-inline constexpr int kMultiprocessors = 8;  // of every device
-
 struct DeviceState {
   int index = 0;  // among all, of which the process may see some
   Context primary = nullptr;
@@ -66,6 +68,12 @@ struct DeviceState {
   unsigned primary_flags = 0;
   Result lost = kSuccess;  // a fault that no new context ends
   Pool default_pool = nullptr, current_pool = nullptr;
+};
+
+// A call of a function of the program, by the library's thread for them.
+struct HostCall {
+  std::function<void()> function;
+  bool is_done = false;
 };
 
 struct State {
@@ -88,7 +96,11 @@ struct State {
   std::uint64_t captures = 0;    // in progress
   unsigned global_captures = 0;  // captures in progress that were begun in the global mode
   std::uint64_t live_graphs = 0, live_execs = 0, live_libraries = 0, live_pools = 0;
-  // Adversarial: a fault that only a new process ends.
+  std::deque<HostCall*> host_calls;  // that have not ended
+  Condition host_call_arrived;
+  bool has_host_thread = false;
+  bool is_ending = false;  // of halyard-sim's process: that thread ends
+  // A fault that only a new process ends.
   base::Atomic<Result> lost{kSuccess};
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulation/gpu/stream.h"
+#include "simulation/gpu/rules.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -61,8 +62,8 @@ void start_thread(StreamState& stream) {
   };
   auto* const kept = new std::shared_ptr<StreamState>(stream.shared_from_this());
   ++state().stream_threads;
-  if (stream.thread.start("cuda stream", body, kept) != 0) {
-    std::fputs("simulated CUDA: the system gives no thread for a stream\n", stderr);
+  if (stream.thread.start(kRules.stream_thread, body, kept) != 0) {
+    std::fprintf(stderr, "simulated %s: the system gives no thread for a stream\n", kRules.product);
     std::abort();
   }
   stream.thread.detach();
@@ -127,8 +128,7 @@ bool has_passed(const Wait& wait) {
 }
 
 int clamp_priority(int priority) {
-  constexpr int kHighest = -5;
-  return std::clamp(priority, kHighest, 0);
+  return std::clamp(priority, kRules.limits->greatest_priority, kRules.limits->least_priority);
 }
 
 std::shared_ptr<StreamState> make_stream(ContextState& context, unsigned flags, int priority) {
@@ -159,7 +159,7 @@ StreamState* find_stream(Stream handle) {
 // cuda.h, cuMemFreeAsync: CUDA_ERROR_INVALID_CONTEXT (default stream specified with no current
 // context). Other streams name their context.
 Result stream_error(Stream handle) {
-  if (reinterpret_cast<std::uintptr_t>(handle) > kPerThreadStream) return kInvalidHandle;
+  if (reinterpret_cast<std::uintptr_t>(handle) > kPerThreadStream) return kRules.dead_stream();
   return this_thread().current() == nullptr ? kInvalidContext : kContextIsDestroyed;
 }
 
@@ -179,6 +179,11 @@ std::uint64_t enqueue(StreamState& stream, Work work) {
   }
   if (stream.is_blocking() && stream.completed == stream.submitted) {
     ++context.busy_blocking_streams;
+  }
+  if (!context.queues.empty()) {
+    Wait& latest = context.queues[stream.number % context.queues.size()];
+    if (latest.stream != nullptr && !has_passed(latest)) item.waits.push_back(latest);
+    latest = {stream.shared_from_this(), item.sequence, nullptr};
   }
   stream.submitted = item.sequence;
   stream.items.push_back(std::move(item));
@@ -218,6 +223,7 @@ Result submit_record(StreamState& stream, const std::shared_ptr<EventState>& eve
   if (const Result result = check_stream(stream); result != kSuccess) return result;
   if (stream.capture != nullptr) return capture_work(stream, RecordWork{event, nullptr});
   event->capture = nullptr;
+  if (!kRules.waits_for_destroyed_streams) event->stream = stream.weak_from_this();
   std::shared_ptr<Recording>& recording = event->recording;
   if (options().null && is_complete(stream) && stream.waits.empty()) {
     // A recording that no wait holds is used again.
@@ -239,7 +245,12 @@ Result submit_wait(StreamState& stream, const std::shared_ptr<EventState>& event
   if (const Result result = check_stream(stream); result != kSuccess) return result;
   if (stream.capture != nullptr) return capture_work(stream, WaitWork{event});
   // cuda.h, cuEventRecord: a wait captures what the event holds at the time of the call.
-  if (event->recording != nullptr && !event->recording->is_done) {
+  const auto is_awaited = [&] {
+    if (kRules.waits_for_destroyed_streams) return true;
+    const std::shared_ptr<StreamState> recorded_in = event->stream.lock();
+    return recorded_in != nullptr && !recorded_in->is_destroyed;
+  };
+  if (event->recording != nullptr && !event->recording->is_done && is_awaited()) {
     stream.waits.push_back({{}, 0, event->recording});
   }
   if (!stream.waits.empty()) enqueue(stream, EmptyWork{});

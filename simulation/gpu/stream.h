@@ -57,6 +57,7 @@ struct EventState {
   unsigned flags = 0;
   Event handle = nullptr;
   std::shared_ptr<Recording> recording;   // of the latest record; null: never recorded
+  std::weak_ptr<StreamState> stream;      // of that record, where a wait asks whether it lives
   std::shared_ptr<CaptureState> capture;  // if the latest record was captured
   std::vector<NodeState*> frontier;
 };

@@ -6,6 +6,7 @@
 #include "simulation/gpu/memory.h"
 #include "simulation/gpu/options.h"
 #include "simulation/gpu/per_thread.h"
+#include "simulation/gpu/rules.h"
 #include "simulation/gpu/stream.h"
 #include "simulation/gpu/stream_operations.h"
 
@@ -105,8 +106,9 @@ Result add_mem_ops(Stream handle, std::vector<MemOp> operations) {
         kInvalidValue);
     // cuda.h, cuStreamWaitValue32: "cannot be used with managed memory"
     if (found->kind == MemoryKind::kManaged) {
-      report_misuse("memory-operation-on-managed-memory",
-                    "cuStreamWaitValue or cuStreamWriteValue was called for managed memory");
+      report_misuse("memory-operation-on-managed-memory", std::string(kRules.names.wait_value) +
+                                                              " or " + kRules.names.write_value +
+                                                              " was called for managed memory");
       return kInvalidValue;
     }
   }

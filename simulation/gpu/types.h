@@ -93,7 +93,8 @@ inline constexpr unsigned kRegisterIoMemory = 4, kRegisterReadOnly = 8;
 inline constexpr unsigned kAttachGlobal = 1, kAttachHost = 2;
 // CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_ALLOCATION_TYPE_PINNED
 inline constexpr int kLocationDevice = 1, kPinned = 1;
-inline constexpr std::uintptr_t kParamEnd = 0, kParamBufferPointer = 1, kParamBufferSize = 2;
+// Keys of the list `extra` of a launch.
+inline constexpr std::uintptr_t kParamBufferPointer = 1, kParamBufferSize = 2;
 
 enum MemoryType : unsigned { kHost = 1, kDevice = 2, kArray = 3, kUnified = 4 };
 
@@ -143,7 +144,7 @@ struct MemOp {
   std::uint32_t flags;
   std::uint32_t padding;
   DevicePointer alias;
-  std::uint64_t more;
+  std::uint64_t more;  // the mask of a wait, where waits have one
 };
 enum NodeType : int {
   kKernelNode = 0,

@@ -47,7 +47,7 @@ UserObjectState::~UserObjectState() {
     run_ending(argument);
     delete static_cast<Ending*>(argument);
   };
-  if (ending->thread.start("cuda user object", body, ending) != 0) {
+  if (ending->thread.start("user object", body, ending) != 0) {
     body(ending);
   } else {
     ending->thread.detach();

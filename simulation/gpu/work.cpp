@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulation/gpu/work.h"
+#include "simulation/gpu/report.h"
+#include "simulation/gpu/rules.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <functional>
 
 #include "simulation/gpu/managed.h"
 #include "simulation/gpu/memory.h"
@@ -16,9 +20,6 @@
 namespace halyard::inline v0::sim::gpu {
 
 void fail_context(ContextState& context, Result fault) {
-  // cuda.h, CUDA_ERROR_ILLEGAL_ADDRESS: "the process must be terminated and relaunched". An H200
-  // gave no new context; what other devices do was not seen. A program that goes on with them has
-  // luck, which adversarial mode takes away.
   DeviceState& device = state().devices[static_cast<std::size_t>(context.device)];
   if (device.lost == kSuccess) device.lost = fault;
   for (const std::shared_ptr<ContextState>& each : state().contexts) {
@@ -27,7 +28,18 @@ void fail_context(ContextState& context, Result fault) {
     }
   }
   open_managed_memory();
-  if (options().adversarial) state().lost.store(fault);
+  switch (kRules.fault_reach()) {
+    case FaultReach::kDevice:
+      break;
+    case FaultReach::kProcess:
+      state().lost.store(fault);
+      break;
+    case FaultReach::kAbort:
+      std::fprintf(stderr, "simulated %s: a fault of device %d ends the process\n", kRules.product,
+                   context.device);
+      write_report();
+      std::abort();
+  }
 }
 
 ContextState* context_of(const Work& work) {
@@ -65,17 +77,61 @@ namespace {
 
 constexpr Nanoseconds kPollPause = 20'000;
 
-// Runs a function of the program, in which calls of the API are misuse. cuda.h, cuLaunchHostFunc:
-// "Host functions without a mandated order (such as in independent streams) execute in undefined
-// order and may be serialized." An H200 serializes them: one that waits holds back those of every
-// other stream.
-template <class Function>
-void call_program(ContextState& context, Function function) {
-  const Lock lock(context.host_functions);
+void run_in_program(const std::function<void()>& function) {
   ThreadState& thread = this_thread();
   thread.is_in_host_function = true;
   function();
   thread.is_in_host_function = false;
+}
+
+// The thread that runs all functions of the program, for the libraries that have one.
+void run_host_calls(void*) {
+  Lock lock(state().mutex);
+  State& all = state();
+  for (;;) {
+    all.host_call_arrived.wait(lock, [&] { return !all.host_calls.empty() || all.is_ending; });
+    if (all.host_calls.empty()) break;
+    HostCall& next = *all.host_calls.front();
+    lock.unlock();
+    run_in_program(next.function);
+    lock.lock();
+    all.host_calls.pop_front();
+    next.is_done = true;
+    all.progress.notify_all();
+  }
+  --all.stream_threads;
+  all.progress.notify_all();
+}
+
+void call_on_host_thread(std::function<void()> function) {
+  HostCall call{std::move(function)};
+  Lock lock(state().mutex);
+  State& all = state();
+  if (!all.has_host_thread) {
+    all.has_host_thread = true;
+    ++all.stream_threads;
+    base::Thread thread;
+    if (thread.start("host functions", &run_host_calls, nullptr) != 0) {
+      std::fprintf(stderr, "simulated %s: the system gives no thread for host functions\n",
+                   kRules.product);
+      std::abort();
+    }
+    thread.detach();
+  }
+  all.host_calls.push_back(&call);
+  all.host_call_arrived.notify_all();
+  all.progress.wait(lock, [&] { return call.is_done; });
+}
+
+// Runs a function of the program, in which calls of the API are misuse. cuda.h, cuLaunchHostFunc:
+// "Host functions without a mandated order (such as in independent streams) execute in undefined
+// order and may be serialized." An H200 serializes them: one that waits holds back those of every
+// other stream. HIP has one thread for them (ROCr's handler of asynchronous events).
+template <class Function>
+void call_program(ContextState& context, Function function) {
+  if (kRules.has_host_thread) return call_on_host_thread(function);
+  const Lock lock(context.host_functions);
+  run_in_program(function);
 }
 
 // The program's type of the function is cuda.h's, of which this library has its own declaration.
@@ -138,6 +194,7 @@ template <class T>
 bool compare(T now, T value, unsigned flags) {
   switch (flags & 3) {
     case 0:
+      if (kRules.masks_waits) return now >= value;
       return static_cast<std::make_signed_t<T>>(now - value) >= 0;  // cyclic
     case 1:
       return now == value;
@@ -156,7 +213,8 @@ void run_mem_op(std::byte* bytes, const MemOp& op, bool is_wait, const ContextSt
     word.store(value, std::memory_order_release);
     return;
   }
-  while (!compare(word.load(std::memory_order_acquire), value, op.flags)) {
+  const T mask = kRules.masks_waits ? static_cast<T>(op.more) : static_cast<T>(~T{0});
+  while (!compare(static_cast<T>(word.load(std::memory_order_acquire) & mask), value, op.flags)) {
     if (current_fault(context) != kSuccess) return;
     sleep_for(kPollPause);
   }
@@ -170,10 +228,11 @@ void check_order(const MemOp& op, const MemOpWork& work, const StreamState& stre
   const auto at = state().writes.find(op.address);
   if (at != state().writes.end() && at->second.stream != stream.id &&
       at->second.order > work.order && work.order != 0) {
-    report_misuse(
-        "wait-for-a-later-write",
-        "cuStreamWaitValue waited for a cuStreamWriteValue that was submitted after it to "
-        "another stream, an order that CUDA does not see");
+    report_misuse("wait-for-a-later-write",
+                  std::string(kRules.names.wait_value) + " waited for a " +
+                      kRules.names.write_value +
+                      " that was submitted after it to another stream, an order that " +
+                      kRules.product + " does not see");
   }
 }
 

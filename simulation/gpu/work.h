@@ -40,6 +40,7 @@ struct CopyWork {
   ContextState* source_context = nullptr;  // of a copy between peers
   std::vector<std::byte> staged;           // the bytes of pageable memory, instead of copy.src_host
   PinnedEnds pinned;                       // of a node of a graph
+  int kind = 0;                            // HIP's hipMemcpyKind, which an update may not change
 };
 struct FillWork {
   Fill fill{};
@@ -123,7 +124,7 @@ ContextState* context_of(const Work& work);
 // only records and frees still take place, and in adversarial mode callbacks are called.
 void execute(const Work& work, StreamState& stream);
 
-// A fault of the context and of all others of its device, and in adversarial mode of the process.
+// A fault of the context and of all others of its device, and of what else the library's rules say.
 // The State is locked.
 void fail_context(ContextState& context, Result fault);
 
