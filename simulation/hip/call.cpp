@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "simulation/hip/call.h"
+
+#include <cstdio>
+
+#include "simulation/gpu/capture.h"
+#include "simulation/gpu/stream.h"
+#include "simulation/hip/device.h"
+#include "simulation/hip/errors.h"
+
+namespace halyard::inline v0::sim::hip {
+
+Result begin_thread() {
+  const gpu::Lock lock(state().mutex);
+  gpu::State& all = state();
+  // A child of a process that had used HIP cannot (ROCm/rocm-systems, issue 8119).
+  HALYARD_GPU_REQUIRE(!all.is_child, gpu::kNotInitialized);
+  if (!all.is_initialized.load()) {
+    const std::vector<int> visible = visible_devices(gpu::options().devices);
+    HALYARD_GPU_REQUIRE(!visible.empty(), gpu::kNoDevice);
+    for (const int index : visible) all.devices.emplace_back().index = index;
+    for (std::size_t i = 0; i < all.devices.size(); ++i) {
+      gpu::DeviceState& device = all.devices[i];
+      device.primary = gpu::make_context(static_cast<DeviceId>(i), 0, true)->handle;
+      device.primary_references = 1;
+    }
+    all.is_initialized.store(true);
+  }
+  const ContextState* const current = gpu::this_thread().current();
+  set_device(current != nullptr ? current->device : 0);
+  return kSuccess;
+}
+
+ContextState& context_of(DeviceId device) {
+  return *state().devices[static_cast<std::size_t>(device)].primary->object;
+}
+
+void set_device(DeviceId device) { gpu::this_thread().contexts.assign(1, &context_of(device)); }
+
+Result translate(Result result) {
+  switch (result) {
+    case gpu::kIllegalInstruction:
+    case gpu::kInvalidPc:
+    case gpu::kLaunchTimeout:
+      return gpu::kLaunchFailed;
+    case gpu::kMisalignedAddress:
+    case gpu::kInvalidAddressSpace:
+      return gpu::kIllegalAddress;
+    case gpu::kNotPermitted:  // hipError_t has no such number
+      return gpu::kUnknown;
+    default:
+      return result;
+  }
+}
+
+void log_call(const Entry& entry, Result result) {
+  // The form of HIP_ERROR_PRINT (hip_internal.hpp).
+  std::fprintf(stderr, ":3:simulated HIP: %s: Returned %s :\n", entry.name(), error_name(result));
+}
+
+namespace {
+
+void break_all_captures() {
+  for (const auto& context : state().contexts) gpu::invalidate_captures(*context);
+}
+
+}  // namespace
+
+Result refuse_in_capture(const ContextState& context, Result refusal) {
+  if (state().captures == 0) [[likely]]
+    return kSuccess;
+  if (is_since(kVersion70) && !gpu::is_captured(const_cast<ContextState&>(context))) {
+    return kSuccess;
+  }
+  break_all_captures();
+  return refusal;
+}
+
+Result refuse_in_any_capture(Result refusal) {
+  if (state().captures == 0) [[likely]]
+    return kSuccess;
+  break_all_captures();
+  return refusal;
+}
+
+}  // namespace halyard::inline v0::sim::hip

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The beginning and the end of every exported function. HIP initializes itself at the first call of
+// any function, has a current device in every thread, and remembers each thread's last error.
+#pragma once
+
+#include <cstdint>
+
+#include "simulation/gpu/call.h"
+#include "simulation/gpu/state.h"
+#include "simulation/hip/abi.h"
+#include "simulation/hip/settings.h"
+
+namespace halyard::inline v0::sim::hip {
+
+using gpu::Call;
+using gpu::ContextState;
+using gpu::DevicePointer;
+using gpu::Entry;
+using gpu::kSuccess;
+using gpu::state;
+
+// hipStream and grid of a "<<<>>>" launch, between __hipPushCallConfiguration and its Pop.
+struct Configuration {
+  Dim3 grid, block;
+  std::size_t shared_bytes;
+  Stream stream;
+};
+
+// What HIP keeps for each thread beyond what the core keeps. Trivially destructible: programs call
+// HIP from destructors of their own.
+struct Thread {
+  static constexpr std::size_t kMostContexts = 64, kMostConfigurations = 16;
+
+  Result last_error = kSuccess;
+  // The stack of hipCtxPushCurrent, of device numbers. The current device is no part of it.
+  std::size_t contexts = 0;
+  int context[kMostContexts] = {};
+  std::size_t configurations = 0;
+  Configuration configuration[kMostConfigurations] = {};
+};
+inline constinit thread_local Thread hip_thread;
+
+// Initializes the process, unless it is, and makes device 0 current in a new thread; in one whose
+// device was reset, that device. kNoDevice if there is none. Takes the lock of the State.
+Result begin_thread();
+
+// HIP's number for what the core answered.
+Result translate(Result result);
+// Prints the call if AMD_LOG_LEVEL asks for it.
+void log_call(const Entry& entry, Result result);
+
+// The last error of the thread follows from what a call answered. Up to 6.x it is that, success
+// included; from 7.0 the last real error (hip_internal.hpp, HIP_UPDATE_ERROR_STATE).
+inline Result finish(const Entry& entry, Result result) {
+  const Settings& how = settings();
+  if (result != kSuccess) [[unlikely]]
+    result = translate(result);
+  if (how.version < kVersion70) {
+    hip_thread.last_error = result;
+  } else if (result != kSuccess && result != gpu::kNotReady) {
+    hip_thread.last_error = result;
+  }
+  if (how.log_level >= 3) [[unlikely]]
+    log_call(entry, result);
+  return result;
+}
+
+// Runs the body of a function: `Running{entry, needs} + body`.
+struct Running {
+  Entry& entry;
+  unsigned needs;
+
+  template <class Body>
+  friend Result operator+(Running of, Body body) {
+    const ContextState* const current = gpu::this_thread().current();
+    // Another thread may have reset the device.
+    if (current == nullptr || current->is_destroyed.load()) [[unlikely]] {
+      const Result begun = begin_thread();
+      if (begun != kSuccess && of.needs != gpu::kAnytime) {
+        of.entry.count();
+        return finish(of.entry, begun);
+      }
+    }
+    Result result = kSuccess;
+    {
+      Call call(of.entry, of.needs);
+      result = call.is_refused() ? call.refusal() : body(call);
+    }
+    return finish(of.entry, result);
+  }
+};
+
+#define HALYARD_HIP_EXPORT extern "C" __attribute__((visibility("default")))
+
+// The only statement of a function: what follows it in braces is the body, in which `call` is the
+// gpu::Call.
+#define HALYARD_HIP_CALL(name, needs)                  \
+  static constinit gpu::Entry call_entry(#name, true); \
+  return Running{call_entry, needs} + [&]([[maybe_unused]] gpu::Call & call) -> Result
+
+// The device that is current in this thread. Precondition: the thread has begun.
+inline DeviceId current_device() { return gpu::this_thread().current()->device; }
+// Makes a device current. Precondition: gpu::is_device. The State is locked.
+void set_device(DeviceId device);
+// The one context of a device. Precondition: gpu::is_device. The State is locked.
+ContextState& context_of(DeviceId device);
+
+inline DevicePointer address_of(const void* pointer) {
+  return reinterpret_cast<DevicePointer>(pointer);
+}
+inline void* pointer_to(DevicePointer address) { return reinterpret_cast<void*>(address); }
+
+// hip_internal.hpp, CHECK_STREAM_CAPTURING: calls that wait, and those of the null stream, end
+// every capture, whatever its mode. From 7.0 only if a stream that waits for the null stream is
+// captured. The State is locked.
+Result refuse_in_capture(const ContextState& context, Result refusal);
+// CHECK_SUPPORTED_DURING_CAPTURE
+Result refuse_in_any_capture(Result refusal);
+
+}  // namespace halyard::inline v0::sim::hip

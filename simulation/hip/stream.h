@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Streams as HIP's functions take them.
+#pragma once
+
+#include "simulation/gpu/stream.h"
+#include "simulation/hip/call.h"
+
+namespace halyard::inline v0::sim::hip {
+
+// kSuccess if a stream is one. A destroyed one is reported. Else what the function answers: up to
+// 6.x `before_7`, for most hipErrorContextIsDestroyed (hip::isValid); from 7.0, where the real
+// library ends the process, hipErrorInvalidHandle. The State is locked.
+Result check_handle(Stream stream, Result before_7 = gpu::kContextIsDestroyed);
+// The same for events.
+Result check_handle(Event event, Result before_7 = gpu::kContextIsDestroyed);
+
+// Waits for the stream's work if HIP_LAUNCH_BLOCKING or AMD_SERIALIZE_KERNEL asks for it after a
+// launch. Returns `result`, or the fault.
+Result after_launch(Call& call, Stream stream, Result result);
+
+#define HALYARD_HIP_HANDLE(...) \
+  if (const Result bad = check_handle(__VA_ARGS__); bad != kSuccess) return bad
+
+}  // namespace halyard::inline v0::sim::hip
