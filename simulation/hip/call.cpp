@@ -46,8 +46,8 @@ Result translate(Result result) {
     case gpu::kMisalignedAddress:
     case gpu::kInvalidAddressSpace:
       return gpu::kIllegalAddress;
-    case gpu::kNotPermitted:  // hipError_t has no such number
-      return gpu::kUnknown;
+    case gpu::kNotPermitted:  // a call in a host function: hipError_t has no such number
+      return gpu::kNotSupported;
     default:
       return result;
   }

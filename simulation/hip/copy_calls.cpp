@@ -4,6 +4,7 @@
 #include "simulation/hip/copy.h"
 
 #include "simulation/gpu/copy.h"
+#include "simulation/hip/per_thread.h"
 #include "simulation/hip/stream.h"
 
 namespace halyard::inline v0::sim::hip {
@@ -282,5 +283,12 @@ HALYARD_HIP_COPY(hipMemcpy3DPeerAsync, (const Copy3DPeer* copy, Stream stream),
 HALYARD_HIP_COPY(hipDrvMemcpy3D, (const void* copy), copy_driver(call, copy, nullptr, true))
 HALYARD_HIP_COPY(hipDrvMemcpy3DAsync, (const void* copy, Stream stream),
                  copy_driver(call, copy, stream, false))
+
+HALYARD_HIP_PER_THREAD(hipMemcpy, 4)
+HALYARD_HIP_PER_THREAD(hipMemcpyAsync, 5)
+HALYARD_HIP_PER_THREAD(hipMemcpy2D, 7)
+HALYARD_HIP_PER_THREAD(hipMemcpy2DAsync, 8)
+HALYARD_HIP_PER_THREAD(hipMemcpy3D, 1)
+HALYARD_HIP_PER_THREAD(hipMemcpy3DAsync, 2)
 
 }  // namespace halyard::inline v0::sim::hip

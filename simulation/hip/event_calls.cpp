@@ -5,6 +5,7 @@
 
 #include "simulation/gpu/stream_operations.h"
 #include "simulation/hip/device.h"
+#include "simulation/hip/per_thread.h"
 #include "simulation/hip/stream.h"
 
 namespace halyard::inline v0::sim::hip {
@@ -108,5 +109,8 @@ HALYARD_HIP_EXPORT Result hipEventElapsedTime(float* milliseconds, Event from, E
     return gpu::elapsed_time(milliseconds, from, to);
   };
 }
+
+HALYARD_HIP_PER_THREAD(hipEventRecord, 2)
+HALYARD_HIP_PER_THREAD(hipStreamWaitEvent, 3)
 
 }  // namespace halyard::inline v0::sim::hip

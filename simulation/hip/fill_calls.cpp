@@ -2,6 +2,7 @@
 //
 // hipMemset in all its forms.
 #include "simulation/gpu/copy.h"
+#include "simulation/hip/per_thread.h"
 #include "simulation/hip/stream.h"
 
 namespace halyard::inline v0::sim::hip {
@@ -90,5 +91,12 @@ HALYARD_HIP_FILL(hipMemset3DAsync, (PitchedPointer dst, int value, Extent extent
 HALYARD_HIP_FILL_ELEMENTS(8, unsigned char, unsigned char)
 HALYARD_HIP_FILL_ELEMENTS(16, unsigned short, unsigned short)
 HALYARD_HIP_FILL_ELEMENTS(32, int, unsigned)
+
+HALYARD_HIP_PER_THREAD(hipMemset, 3)
+HALYARD_HIP_PER_THREAD(hipMemsetAsync, 4)
+HALYARD_HIP_PER_THREAD(hipMemset2D, 5)
+HALYARD_HIP_PER_THREAD(hipMemset2DAsync, 6)
+HALYARD_HIP_PER_THREAD(hipMemset3D, 3)
+HALYARD_HIP_PER_THREAD(hipMemset3DAsync, 4)
 
 }  // namespace halyard::inline v0::sim::hip

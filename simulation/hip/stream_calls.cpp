@@ -8,6 +8,7 @@
 #include "simulation/gpu/capture.h"
 #include "simulation/gpu/rules.h"
 #include "simulation/gpu/stream_operations.h"
+#include "simulation/hip/per_thread.h"
 #include "simulation/hip/stream.h"
 
 namespace halyard::inline v0::sim::hip {
@@ -131,7 +132,10 @@ HALYARD_HIP_EXPORT Result hipStreamQuery(Stream stream) {
 
 HALYARD_HIP_EXPORT Result hipStreamGetFlags(Stream stream, unsigned* flags) {
   HALYARD_HIP_CALL(hipStreamGetFlags, gpu::kCurrent) {
-    HALYARD_GPU_REQUIRE(flags != nullptr && stream != nullptr, gpu::kInvalidValue);
+    // Null is an invalid value, and in the _spt form the thread's stream.
+    HALYARD_GPU_REQUIRE(
+        flags != nullptr && (stream != nullptr || gpu::this_thread().uses_per_thread_stream),
+        gpu::kInvalidValue);
     HALYARD_HIP_HANDLE(stream);
     *flags = gpu::find_stream(stream)->flags;
     return kSuccess;
@@ -280,5 +284,12 @@ HALYARD_HIP_EXPORT Result hipStreamBatchMemOp(Stream stream, unsigned count,
     return gpu::add_mem_ops(stream, std::move(list));
   };
 }
+
+HALYARD_HIP_PER_THREAD(hipStreamSynchronize, 1)
+HALYARD_HIP_PER_THREAD(hipStreamQuery, 1)
+HALYARD_HIP_PER_THREAD(hipStreamGetFlags, 2)
+HALYARD_HIP_PER_THREAD(hipStreamGetPriority, 2)
+HALYARD_HIP_PER_THREAD(hipStreamAddCallback, 4)
+HALYARD_HIP_PER_THREAD(hipLaunchHostFunc, 3)
 
 }  // namespace halyard::inline v0::sim::hip

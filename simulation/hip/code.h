@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Code objects of AMD as the core loads and runs them.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "simulation/gpu/code.h"
+#include "simulation/hip/call.h"
+
+namespace halyard::inline v0::sim::hip {
+
+// Reads a code object, or the fitting one of a bundle, for the devices' architecture. The errors
+// are those of the version of HIP; why it failed is printed to stderr.
+Result load_code(std::span<const std::byte> bytes, std::shared_ptr<const gpu::Code>& code);
+// The same from an address without a size, which the image's headers say. A wrapper that a compiler
+// emits ("HIPF") stands for what it points to.
+Result load_code(const void* image, std::shared_ptr<const gpu::Code>& code);
+Result load_code_file(const char* path, std::shared_ptr<const gpu::Code>& code);
+
+// What `image` points to, if it is a wrapper; else `image`.
+const void* without_wrapper(const void* image);
+
+}  // namespace halyard::inline v0::sim::hip

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "simulation/hip/names.h"
+
+// Their types are those of the sources that define them; here only addresses are taken.
+#define HALYARD_HIP_NAME(name, node, since) extern "C" int name();
+#include "simulation/hip/names.inc"
+#undef HALYARD_HIP_NAME
+
+namespace halyard::inline v0::sim::hip {
+
+std::span<const Name> names() {
+  static constexpr Name kNames[] = {
+#define HALYARD_HIP_NAME(name, node, since) {#name, since, &::name},
+#include "simulation/hip/names.inc"
+#undef HALYARD_HIP_NAME
+  };
+  return kNames;
+}
+
+}  // namespace halyard::inline v0::sim::hip
