@@ -89,6 +89,10 @@ enum Fact : std::uint32_t {
   kStores = 1u << 12,
   kAtomic = 1u << 13,
   kCrossLane = 1u << 14,  // DS without LDS: ds_bpermute_b32, ds_swizzle_b32
+  // Modifiers that there are, in encodings that have them.
+  kTakesClamp = 1u << 15,
+  kTakesOutputModifier = 1u << 16,
+  kTakesDpp = 1u << 17,
 };
 
 struct OpcodeFacts {
@@ -135,7 +139,10 @@ struct Operand {
   bool high = false;
   // Packed operands: what the high half of the result reads (op_sel_hi). kMix: it is a f16.
   bool high_for_high = false;
-  bool negate_high = false;  // packed operands: neg_hi; `negate` is neg_lo. kMix: absolute
+  // Packed operands and matrices: neg_hi; `negate` is neg_lo. (What neg_hi means as an absolute
+  // value, of kMix and of the matrix that a product is added to, is in `absolute`.) Operands of
+  // v_dot4_i32_iu8, v_dot8_i32_iu4, v_wmma_i32_*: signed where `negate` is set.
+  bool negate_high = false;
   std::uint16_t index = 0;
   // A constant, already of the operand's type: f16 constants are f16 bits, an f64 literal has its
   // 32 bits on top, integers are extended by their sign to 64 bits. Packed: an inline constant has
