@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -42,6 +44,8 @@ struct KernelDescriptor {
   bool has_dynamic_stack() const { return properties >> 11 & 1; }
 };
 
+struct Executable;
+
 struct CodeObject::Program {
   static constexpr std::uint32_t kNoInstruction = std::numeric_limits<std::uint32_t>::max();
 
@@ -70,6 +74,10 @@ struct CodeObject::Program {
   // kNoInstruction. For s_setpc_b64 and s_swappc_b64, whose targets are addresses.
   std::vector<std::uint32_t> instruction_at;
   std::uint64_t code_begin = 0, code_end = 0;  // in the image
+
+  // `instructions` as run() takes them, made by the first run. (execution half)
+  mutable std::once_flag executable_once;
+  mutable std::shared_ptr<const Executable> executable;
 
   // The instruction at an offset in the image, or kNoInstruction.
   std::uint32_t find(std::uint64_t offset) const {

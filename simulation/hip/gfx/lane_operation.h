@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How an operation on lanes is called: with the values of its sources, which have all modifiers
+// applied, for all 32 lanes, whichever of them execute.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "simulation/hip/gfx/instruction.h"
+
+namespace halyard::inline v0::sim::gfx {
+
+inline constexpr unsigned kLanes = 32;
+inline constexpr std::uint32_t kAllLanes = ~0u;
+
+enum class ValueKind : std::uint8_t { kNone, kU16, kI16, kF16, kU32, kI32, kF32, kU64, kI64, kF64 };
+
+// Registers that a value takes.
+constexpr unsigned dwords_of(ValueKind kind) {
+  return kind == ValueKind::kNone ? 0 : kind >= ValueKind::kU64 ? 2 : 1;
+}
+constexpr bool is_16_bit(ValueKind kind) {
+  return kind >= ValueKind::kU16 && kind <= ValueKind::kF16;
+}
+constexpr bool is_float(ValueKind kind) {
+  return kind == ValueKind::kF16 || kind == ValueKind::kF32 || kind == ValueKind::kF64;
+}
+
+// Rows are 32 values, one for each lane; the high half of 64 bits is the row behind. The result
+// overlaps no source.
+struct LaneArguments {
+  std::uint32_t* d = nullptr;
+  std::array<const std::uint32_t*, 3> sources{};
+  std::uint32_t mask_in = 0;   // VCC, or the mask that the instruction names
+  std::uint32_t mask_out = 0;  // result of comparisons, carry
+};
+
+using LaneFunction = void (*)(LaneArguments&);
+
+struct LaneOperation {
+  LaneFunction run = nullptr;
+  LaneFunction run_clamped = nullptr;  // with the clamp modifier, if the result is no float
+  std::uint8_t sources = 0;
+  std::array<ValueKind, 3> kinds{};
+  ValueKind result = ValueKind::kNone;
+  std::uint8_t result_dwords = 0;  // 0: as the kind says
+  bool reads_mask = false;
+  bool writes_mask = false;
+  bool is_packed = false;      // halves of 32 bits, each selected and negated by itself
+  bool flushes = false;    // f32 denormals, whatever the mode
+
+  constexpr LaneOperation clamped(const LaneOperation& other) const {
+    LaneOperation result_of = *this;
+    result_of.run_clamped = other.run;
+    return result_of;
+  }
+};
+
+class LaneOperations {
+ public:
+  LaneOperation& operator[](Opcode opcode) { return all_[static_cast<std::size_t>(opcode)]; }
+  const LaneOperation& operator[](Opcode opcode) const {
+    return all_[static_cast<std::size_t>(opcode)];
+  }
+
+ private:
+  std::array<LaneOperation, kOpcodes> all_{};
+};
+// Those of the host's best instruction set.
+const LaneOperations& lane_operations();
+
+}  // namespace halyard::inline v0::sim::gfx
