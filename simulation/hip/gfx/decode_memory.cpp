@@ -72,10 +72,10 @@ bool Decoder::flat() {
   instruction_.dlc = bit(word, 13);
   instruction_.glc = bit(word, 14);
   instruction_.slc = bit(word, 15);
-  // Flat addresses have no negative offsets: the bit is ignored.
-  instruction_.offset = instruction_.segment == Segment::kFlat
-                            ? static_cast<std::int32_t>(field(word, 0, 12))
-                            : sign_extend(field(word, 0, 13), 13);
+  instruction_.offset = sign_extend(field(word, 0, 13), 13);
+  if (instruction_.segment == Segment::kFlat && instruction_.offset < 0) {
+    return refuse(join("flat_", facts().name, " with a negative offset"));
+  }
   const unsigned address = field(*second, 0, 8), base = field(*second, 16, 7);
   const bool has_base = base != kNull && instruction_.segment != Segment::kFlat;
   if (instruction_.segment == Segment::kScratch) {
@@ -86,6 +86,7 @@ bool Decoder::flat() {
                               address)) {
     return false;
   }
+  if (base == kExecHigh) return refuse(join(facts().name, " with exec_hi as its base"));
   if (has_base &&
       !scalar_register(instruction_.sources[2],
                        instruction_.segment == Segment::kScratch ? Type::kU32 : Type::kU64, base)) {

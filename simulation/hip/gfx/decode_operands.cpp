@@ -70,7 +70,7 @@ bool Decoder::scalar_register(Operand& operand, Type type, unsigned code) {
   operand.kind = OperandKind::kScalar;
   operand.type = type;
   operand.index = static_cast<std::uint16_t>(code);
-  if (count == 1 || code == kNull) return true;
+  if (count == 1 || (code == kNull && count == 2)) return true;
   // Aligned, and within s0-s105, vcc, ttmp0-ttmp15 or exec.
   const unsigned alignment = count == 2 ? 2 : 4;
   const unsigned end = code < kVccLow          ? kVccLow
@@ -139,13 +139,14 @@ bool Decoder::scalar_source(Operand& operand, Type type, unsigned code) {
     case Special::kSharedLimit:
     case Special::kPrivateBase:
     case Special::kPrivateLimit:
-    case Special::kVccz:
-    case Special::kExecz:
     case Special::kScc:
       operand.kind = OperandKind::kSpecial;
       operand.type = type;
       operand.index = static_cast<std::uint16_t>(code);
       return true;
+    case Special::kVccz:
+    case Special::kExecz:
+      break;
   }
   if (code == kSourceLdsDirect) return refuse("a source is lds_direct, which is not built");
   if (code == kSourceSdwa) return refuse("a source is by SDWA, which gfx11 does not have");

@@ -124,7 +124,7 @@ enum class Special : std::uint8_t {
   kSharedLimit = 236,
   kPrivateBase = 237,
   kPrivateLimit = 238,
-  kVccz = 251,
+  kVccz = 251,  // gfx11 has neither this nor the next: refused
   kExecz = 252,
   kScc = 253,
 };
