@@ -67,8 +67,9 @@ struct CodeObject::Program {
   };
   std::vector<Relocation> relocations;
 
-  // All code of the object in the order of its addresses. Instruction::offset_in_code counts from
-  // the start of the image.
+  // All code of the object. What follows in the code follows here; where that is not so, as the
+  // code is damaged or ends, s_code_end stands between. Instruction::offset_in_code counts from the
+  // start of the image.
   std::vector<Instruction> instructions;
   // By (offset in the image - code_begin) / 4: the instruction that starts there, or
   // kNoInstruction. For s_setpc_b64 and s_swappc_b64, whose targets are addresses.

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the note of a code object says of its kernels (LLVM, "User Guide for AMDGPU Backend", Code
+// Object V3 Metadata and later).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulation/hip/gfx/byte_reader.h"
+#include "simulation/hip/gfx/gfx.h"
+
+namespace halyard::inline v0::sim::gfx {
+
+struct KernelMetadata {
+  Kernel kernel;
+  std::string descriptor_symbol;  // "name.kd"
+};
+
+// By their order in the note; nothing, and why in a sentence, if it is damaged.
+std::optional<std::vector<KernelMetadata>> read_metadata(Bytes note, std::string& error);
+
+}  // namespace halyard::inline v0::sim::gfx

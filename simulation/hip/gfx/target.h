@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which processors a code object is for (LLVM, "User Guide for AMDGPU Backend", Target ID and
+// Generic Processors).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace halyard::inline v0::sim::gfx {
+
+enum class Feature : std::uint8_t { kAny, kOff, kOn };
+
+// "gfx942:sramecc+:xnack-".
+struct TargetId {
+  std::string processor;
+  Feature sramecc = Feature::kAny, xnack = Feature::kAny;
+
+  static std::optional<TargetId> parse(std::string_view text);
+};
+
+enum class Match : std::uint8_t { kNone, kGeneric, kNative };
+
+// Whether an image for `image` runs on `device`. kGeneric: it is for a generic processor that
+// covers the device's.
+Match match(const TargetId& image, const TargetId& device);
+
+// What the flags of an ELF's header say, and the generic version in them, 0 if none; nothing for
+// processors without a name.
+struct ElfTarget {
+  TargetId id;
+  unsigned generic_version = 0;
+};
+std::optional<ElfTarget> target_of_flags(std::uint32_t flags);
+
+}  // namespace halyard::inline v0::sim::gfx
