@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What strict mode knows of a workgroup and of its waves.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "simulation/hip/gfx/machine.h"
+
+namespace halyard::inline v0::sim::gfx {
+
+// Finds races of waves within the LDS of a workgroup. The one barrier of a workgroup orders all
+// that is before it with all that is behind, so between two barriers an access races with each of
+// another wave to the same byte, unless both read or both are atomic. For each byte the last write
+// and the first readers of two waves are kept, so a race may go unnoticed, but every report is one.
+class LdsChecks {
+ public:
+  enum class Access : std::uint8_t { kRead, kWrite, kAtomic };
+  struct Race {
+    std::uint32_t other_wave = 0;
+    const Instruction* other = nullptr;
+    bool other_is_write = false;
+  };
+
+  explicit LdsChecks(std::size_t bytes) : bytes_(bytes) {}
+  std::optional<Race> access(std::uint32_t wave, const Instruction& at, std::size_t offset,
+                             std::size_t size, Access access);
+  void pass_barrier() { ++epoch_; }
+
+ private:
+  struct Use {
+    std::uint32_t epoch = 0;  // 0: none
+    std::uint16_t wave = 0;
+    bool is_atomic = false;
+    const Instruction* at = nullptr;
+  };
+  struct Byte {
+    Use write;
+    std::array<Use, 2> reads;
+  };
+  bool is_concurrent(const Use& use, std::uint32_t wave) const {
+    return use.epoch == epoch_ && use.wave != wave;
+  }
+
+  std::vector<Byte> bytes_;
+  std::uint32_t epoch_ = 1;
+};
+
+// What a wave's registers hold, and which of them loads still write. Loads of vector memory return
+// in order, stores among themselves, operations of LDS in order as well; scalar loads in any order,
+// so that only a wait for all of lgkmcnt covers them (manual, 5.6).
+class Checks {
+ public:
+  // At the start of a wave: registers that are defined.
+  void define_scalar(unsigned first, unsigned count);
+  void define_vector(unsigned register_index, std::uint32_t lanes) {
+    defined_vector_[register_index] |= lanes;
+  }
+  void reset();
+
+  // Reports what the instruction does wrong with registers; before and after it executes.
+  void before(Wave& wave, const Ins& ins);
+  void after(Wave& wave, const Ins& ins);
+  void end(Wave& wave, const Ins& ins);
+
+ private:
+  enum class Counter : std::uint8_t { kVectorLoads, kVectorStores, kLds, kScalar };
+  struct Pending {
+    Counter counter{};
+    const Instruction* at = nullptr;
+    bool is_vector = false;  // registers that it still writes
+    unsigned first = 0, count = 0;
+  };
+  void wait(const Instruction& from);
+  void drop(Counter counter, unsigned left);
+  void use_vector(Wave& wave, const Instruction& at, unsigned first, unsigned count,
+                  std::uint32_t lanes, bool is_read);
+  void use_scalar(Wave& wave, const Instruction& at, unsigned first, unsigned count, bool is_read);
+  void use_operand(Wave& wave, const Instruction& at, const Operand& operand, unsigned registers,
+                   std::uint32_t lanes, bool is_read);
+  void check_pending(Wave& wave, const Instruction& at, bool is_vector, unsigned first,
+                     unsigned count);
+  void account(Wave& wave, const Ins& ins, std::uint32_t exec);
+
+  std::array<std::uint32_t, kVectorRows> defined_vector_{};
+  std::bitset<kScalarRegisters + 16> defined_scalar_;
+  bool defined_scc_ = false;
+  std::deque<Pending> pending_;  // oldest first
+  std::uint32_t exec_before_ = 0;
+};
+
+}  // namespace halyard::inline v0::sim::gfx

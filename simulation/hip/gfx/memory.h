@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loads and stores that LDS has in common with other memory.
+#pragma once
+
+#include "simulation/hip/gfx/places.h"
+
+namespace halyard::inline v0::sim::gfx {
+
+// ds_load_* and ds_store_* of one address, or null.
+Handler lds_access_handler(Opcode opcode);
+
+}  // namespace halyard::inline v0::sim::gfx
