@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "simulation/hip/gfx/machine.h"
@@ -52,46 +53,41 @@ class LdsChecks {
 };
 
 // What a wave's registers hold, and which of them loads still write. Loads of vector memory return
-// in order, stores among themselves, operations of LDS in order as well; scalar loads in any order,
-// so that only a wait for all of lgkmcnt covers them (manual, 5.6).
+// in order, operations of LDS as well; scalar loads in any order, so that only a wait for all of
+// lgkmcnt covers them (manual, 5.6). Stores write no registers, so their counter does not matter.
 class Checks {
  public:
-  // At the start of a wave: registers that are defined.
-  void define_scalar(unsigned first, unsigned count);
-  void define_vector(unsigned register_index, std::uint32_t lanes) {
-    defined_vector_[register_index] |= lanes;
-  }
-  void reset();
+  // Before a wave begins: nothing is defined but EXEC and the `scalars` first scalar registers
+  // whose bit is set, and v0.
+  void reset(const std::bitset<kScalarRegisters>& scalars);
 
   // Reports what the instruction does wrong with registers; before and after it executes.
   void before(Wave& wave, const Ins& ins);
-  void after(Wave& wave, const Ins& ins);
-  void end(Wave& wave, const Ins& ins);
+  void after(const Ins& ins);
 
  private:
-  enum class Counter : std::uint8_t { kVectorLoads, kVectorStores, kLds, kScalar };
+  enum class Counter : std::uint8_t { kVectorLoads, kLds, kScalar };
+  // Registers that an instruction still writes.
   struct Pending {
     Counter counter{};
     const Instruction* at = nullptr;
-    bool is_vector = false;  // registers that it still writes
+    bool is_vector = false;
     unsigned first = 0, count = 0;
   };
   void wait(const Instruction& from);
   void drop(Counter counter, unsigned left);
-  void use_vector(Wave& wave, const Instruction& at, unsigned first, unsigned count,
-                  std::uint32_t lanes, bool is_read);
-  void use_scalar(Wave& wave, const Instruction& at, unsigned first, unsigned count, bool is_read);
-  void use_operand(Wave& wave, const Instruction& at, const Operand& operand, unsigned registers,
-                   std::uint32_t lanes, bool is_read);
+  void read(Wave& wave, const Instruction& at, const Operand& operand, unsigned count);
+  void write(Wave& wave, const Instruction& at, const Operand& operand, unsigned count);
+  void read_scalar(Wave& wave, const Instruction& at, unsigned first, unsigned count);
   void check_pending(Wave& wave, const Instruction& at, bool is_vector, unsigned first,
-                     unsigned count);
-  void account(Wave& wave, const Ins& ins, std::uint32_t exec);
+                     unsigned count, bool is_write);
+  void report_undefined(Wave& wave, const Instruction& at, std::string_view what);
+  void define(const Operand& operand, unsigned count);
 
-  std::array<std::uint32_t, kVectorRows> defined_vector_{};
-  std::bitset<kScalarRegisters + 16> defined_scalar_;
-  bool defined_scc_ = false;
+  std::bitset<kVectorRows> vectors_;
+  std::bitset<kScalarRegisters + 16> scalars_;
+  bool has_scc_ = false;
   std::deque<Pending> pending_;  // oldest first
-  std::uint32_t exec_before_ = 0;
 };
 
 }  // namespace halyard::inline v0::sim::gfx

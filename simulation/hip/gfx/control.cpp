@@ -51,7 +51,17 @@ void run_get_pc(Wave& wave, const Ins& ins) {
   wave.set_scalar64(ins.from->destination.index, next_address(wave, *ins.from));
 }
 
-void run_end(Wave& wave, const Ins&) {
+void report_barrier(Wave& wave, const Ins& ins, const std::string& message) {
+  const unsigned lane =
+      wave.exec() == 0 ? 0 : static_cast<unsigned>(std::countr_zero(wave.exec()));
+  wave.group->run->report(FindingKind::kDivergentBarrier, wave, *ins.from, lane, message);
+}
+
+void run_end(Wave& wave, const Ins& ins) {
+  if (wave.group->run->options->strict && wave.group->arrived != 0) {
+    report_barrier(wave, ins,
+                   join("the wave ends, and ", wave.group->arrived, " wait at a barrier for it"));
+  }
   wave.state = WaveState::kEnded;
   wave.stops = true;
   ++wave.group->ended;
@@ -61,7 +71,10 @@ void run_code_end(Wave& wave, const Ins& ins) {
   wave.fail(OutcomeKind::kIllegalInstruction, *ins.from, 0, "execution left the kernel's code");
 }
 
-void run_barrier(Wave& wave, const Ins&) {
+void run_barrier(Wave& wave, const Ins& ins) {
+  if (wave.group->run->options->strict && wave.group->ended != 0) {
+    report_barrier(wave, ins, join(wave.group->ended, " waves ended before the barrier"));
+  }
   wave.state = WaveState::kAtBarrier;
   wave.stops = true;
   ++wave.group->arrived;
