@@ -137,18 +137,7 @@ std::string uuid_text(int device) {
 HALYARD_GPU_EXPORT Result cuInit(unsigned flags) {
   HALYARD_GPU_CALL(cuInit, kAnytime);
   HALYARD_GPU_REQUIRE(flags == 0, kInvalidValue);
-  HALYARD_GPU_REQUIRE(options().devices > 0, kNoDevice);
-  State& all = state();
-  // CUDA does not support fork(2) after cuInit. All calls of the child get this error, cuInit too:
-  // triton-lang/triton, pull request 10443, and inducer/pycuda, issue 137.
-  HALYARD_GPU_REQUIRE(!all.is_child, kNotInitialized);
-  if (!all.is_initialized.load()) {
-    const std::vector<int> visible = visible_devices(options().devices);
-    HALYARD_GPU_REQUIRE(!visible.empty(), kNoDevice);
-    for (const int index : visible) all.devices.emplace_back().index = index;
-  }
-  all.is_initialized.store(true);
-  return kSuccess;
+  return initialize();
 }
 
 HALYARD_GPU_EXPORT Result cuDriverGetVersion(int* version) {

@@ -3,6 +3,7 @@
 #include "simulation/gpu/memory.h"
 #include "simulation/gpu/options.h"
 #include "simulation/gpu/pool.h"
+#include "simulation/gpu/process.h"
 #include "simulation/gpu/rules.h"
 #include "simulation/gpu/stream.h"
 
@@ -34,6 +35,20 @@ void report_leaks(const ContextState& context, const char* where) {
   report_leak(where, "streams", context.live_streams, 0);
   report_leak(where, "events", context.live_events, 0);
   report_leak(where, "modules", context.live_modules, 0);
+}
+
+Result initialize() {
+  State& all = state();
+  if (all.is_initialized.load()) return kSuccess;
+  const std::vector<int> visible = visible_devices(options().devices);
+  HALYARD_GPU_REQUIRE(!visible.empty(), kNoDevice);
+  // A child of a process that had initialized the library cannot use it. CUDA does not say so, but
+  // all calls of the child get this error, cuInit too: triton-lang/triton, pull request 10443, and
+  // inducer/pycuda, issue 137. Of HIP ROCm/rocm-systems, issue 8119, says that it has no use there.
+  HALYARD_GPU_REQUIRE(!all.is_child, kNotInitialized);
+  for (const int index : visible) all.devices.emplace_back().index = index;
+  all.is_initialized.store(true);
+  return kSuccess;
 }
 
 ContextState* make_context(DeviceId device, unsigned flags, bool is_primary) {

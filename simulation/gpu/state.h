@@ -141,6 +141,8 @@ ThreadState& make_thread();
 inline ThreadState& this_thread() { return made_thread != nullptr ? *made_thread : make_thread(); }
 #endif
 
+// Makes the devices that the process sees, unless they are. The State is locked.
+Result initialize();
 // Makes a context on a device. The State is locked.
 ContextState* make_context(DeviceId device, unsigned flags, bool is_primary);
 // The primary context of a device, made at the first call, which gets one reference more. The State
