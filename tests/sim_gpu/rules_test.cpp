@@ -227,11 +227,17 @@ TEST(SimGpuWaits, CompareWhatTheMaskLeaves) {
 
 TEST(SimGpuCaptures, AnUnsafeCallEndsThoseOfItsOwnThreadFirst) {
   const gpu::Stream mine = make_stream(0), others = make_stream(0);
-  std::thread([&] {
+  std::atomic<bool> has_begun = false, may_end = false;
+  std::thread capturing([&] {  // which has to end it, too
     call_on(0, [&](gpu::Call&) {
       return gpu::begin_capture(others, gpu::kCaptureGlobal, nullptr, nullptr, {});
     });
-  }).join();
+    has_begun = true;
+    while (!may_end) std::this_thread::yield();
+    gpu::Graph graph = nullptr;
+    call_on(0, [&](gpu::Call&) { return gpu::end_capture(others, &graph); });
+  });
+  while (!has_begun) std::this_thread::yield();
   call_on(0, [&](gpu::Call&) {
     return gpu::begin_capture(mine, gpu::kCaptureThreadLocal, nullptr, nullptr, {});
   });
@@ -254,7 +260,8 @@ TEST(SimGpuCaptures, AnUnsafeCallEndsThoseOfItsOwnThreadFirst) {
             gpu::kCaptureInvalidated);
   EXPECT_EQ(call_unsafely(), gpu::kCaptureUnsupported);
   EXPECT_EQ(status(others), gpu::kCaptureBroken);
-  call_on(0, [&](gpu::Call&) { return gpu::end_stream(others); });
+  may_end = true;
+  capturing.join();
 }
 
 TEST(SimGpuGraphs, AnUpdateKeepsTheKindOfACopy) {
