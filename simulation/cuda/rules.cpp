@@ -133,6 +133,7 @@ constinit const Rules kRules{
     .limits = &cuda::kLimits,
     .beyond_limits = [](Beyond) { return kInvalidValue; },
     .parameters_end = 0,
+    .has_contexts = true,
     .fault_reach = &cuda::fault_reach,
     .dead_stream = [] { return kInvalidHandle; },
     .hardware_queues = [] { return 0U; },

@@ -84,6 +84,9 @@ struct Rules {
   // The end mark of the list `extra` of a launch.
   std::uintptr_t parameters_end;
 
+  // Programs retain and release contexts. Else each device has one until the process ends, which is
+  // no leak.
+  bool has_contexts = false;
   FaultReach (*fault_reach)();
   // What a call with a destroyed stream answers, or one that never was.
   Result (*dead_stream)();
