@@ -12,19 +12,14 @@ namespace halyard::inline v0::sim::hip {
 
 Result begin_thread() {
   const gpu::Lock lock(state().mutex);
-  gpu::State& all = state();
-  // A child of a process that had used HIP cannot (ROCm/rocm-systems, issue 8119).
-  HALYARD_GPU_REQUIRE(!all.is_child, gpu::kNotInitialized);
-  if (!all.is_initialized.load()) {
-    const std::vector<int> visible = visible_devices(gpu::options().devices);
-    HALYARD_GPU_REQUIRE(!visible.empty(), gpu::kNoDevice);
-    for (const int index : visible) all.devices.emplace_back().index = index;
-    for (std::size_t i = 0; i < all.devices.size(); ++i) {
-      gpu::DeviceState& device = all.devices[i];
+  const bool was_initialized = state().is_initialized.load();
+  if (const Result result = gpu::initialize(); result != kSuccess) return result;
+  if (!was_initialized) {
+    for (std::size_t i = 0; i < state().devices.size(); ++i) {
+      gpu::DeviceState& device = state().devices[i];
       device.primary = gpu::make_context(static_cast<DeviceId>(i), 0, true)->handle;
       device.primary_references = 1;
     }
-    all.is_initialized.store(true);
   }
   const ContextState* const current = gpu::this_thread().current();
   set_device(current != nullptr ? current->device : 0);

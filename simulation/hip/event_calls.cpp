@@ -43,6 +43,15 @@ Result wait(Stream stream, Event event, unsigned flags) {
   HALYARD_GPU_REQUIRE(flags == 0, gpu::kNotSupported);
   HALYARD_HIP_HANDLE(stream, gpu::kInvalidHandle);
   HALYARD_HIP_HANDLE(event, gpu::kInvalidHandle);
+  // hip_stream.cpp:446, "meaning the event has been completed". It need not have.
+  const gpu::EventState& of = *event->object;
+  const std::shared_ptr<gpu::StreamState> recorded_in = of.stream.lock();
+  if (of.recording != nullptr && !of.recording->is_done &&
+      (recorded_in == nullptr || recorded_in->is_destroyed)) {
+    gpu::report_misuse("wait-for-event-of-destroyed-stream",
+                       "hipStreamWaitEvent does not wait for an event whose stream was destroyed, "
+                       "and the event was not complete");
+  }
   return gpu::wait_event(stream, event, flags);
 }
 

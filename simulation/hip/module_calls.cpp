@@ -13,6 +13,7 @@
 #include "simulation/gpu/launch.h"
 #include "simulation/gpu/options.h"
 #include "simulation/hip/code.h"
+#include "simulation/hip/device.h"
 #include "simulation/hip/gfx/gfx.h"
 #include "simulation/hip/registered.h"
 
@@ -188,8 +189,12 @@ HALYARD_HIP_EXPORT Result hipFuncSetAttribute(const void* host, int attribute, i
                               ? any_function(host, current_device(), function)
                               : registered_function(host, current_device(), function);
     if (result != kSuccess) return result;
-    if (attribute != gpu::kMaxDynamicShared && attribute != 9) return kSuccess;
-    return gpu::set_function_attribute(call, function, attribute, value);
+    // Checked and kept by nobody: a launch may use all the memory of a workgroup without it.
+    const int used = static_cast<int>(function->object->info().static_shared_bytes);
+    if (attribute == gpu::kMaxDynamicShared) {
+      return value >= 0 && value <= kLdsBytes - used ? kSuccess : gpu::kInvalidValue;
+    }
+    return attribute != 9 || (value >= -1 && value <= 100) ? kSuccess : gpu::kInvalidValue;
   };
 }
 
