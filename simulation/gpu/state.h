@@ -12,6 +12,7 @@
 #include <set>
 #include <vector>
 
+#include "base/thread.h"
 #include "simulation/gpu/handle.h"
 #include "simulation/gpu/memory.h"
 #include "simulation/gpu/mutex.h"
@@ -98,6 +99,7 @@ struct State {
   std::uint64_t live_graphs = 0, live_execs = 0, live_libraries = 0, live_pools = 0;
   std::deque<HostCall*> host_calls;  // that have not ended
   Condition host_call_arrived;
+  base::Thread host_thread;  // detached
   bool has_host_thread = false;
   bool is_ending = false;  // of halyard-sim's process: that thread ends
   // A fault that only a new process ends.

@@ -110,13 +110,12 @@ void call_on_host_thread(std::function<void()> function) {
   if (!all.has_host_thread) {
     all.has_host_thread = true;
     ++all.stream_threads;
-    base::Thread thread;
-    if (thread.start("host functions", &run_host_calls, nullptr) != 0) {
+    if (all.host_thread.start("host functions", &run_host_calls, nullptr) != 0) {
       std::fprintf(stderr, "simulated %s: the system gives no thread for host functions\n",
                    kRules.product);
       std::abort();
     }
-    thread.detach();
+    all.host_thread.detach();
   }
   all.host_calls.push_back(&call);
   all.host_call_arrived.notify_all();
