@@ -2,6 +2,8 @@
 #include "simulation/hip/call.h"
 
 #include <cstdio>
+#include <cstdlib>
+#include <string>
 
 #include "simulation/gpu/capture.h"
 #include "simulation/gpu/stream.h"
@@ -20,10 +22,18 @@ Result begin_thread() {
       device.primary = gpu::make_context(static_cast<DeviceId>(i), 0, true)->handle;
       device.primary_references = 1;
     }
+    // Before the destructors of globals that were made before the first call.
+    std::atexit([] { main_has_ended.store(true); });
   }
   const ContextState* const current = gpu::this_thread().current();
   set_device(current != nullptr ? current->device : 0);
   return kSuccess;
+}
+
+void report_call_after_main(const Entry& entry) {
+  gpu::report_misuse("call-after-main", std::string(entry.name()) +
+                                            " was called after main, when the real library has "
+                                            "torn its statics down");
 }
 
 ContextState& context_of(DeviceId device) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "base/atomic.h"
 #include "simulation/gpu/call.h"
 #include "simulation/gpu/state.h"
 #include "simulation/hip/abi.h"
@@ -45,6 +46,11 @@ inline constinit thread_local Thread hip_thread;
 // device was reset, that device. kNoDevice if there is none. Takes the lock of the State.
 Result begin_thread();
 
+// True once the functions of atexit(3) run. Calls of then are reported: the real library has torn
+// its statics down (AMDMIGraphX#4792, ROCm/clr#272).
+inline constinit base::Atomic<bool> main_has_ended{false};
+void report_call_after_main(const Entry& entry);
+
 // HIP's number for what the core answered.
 Result translate(Result result);
 // Prints the call if AMD_LOG_LEVEL asks for it.
@@ -82,6 +88,8 @@ struct Running {
         return finish(of.entry, begun);
       }
     }
+    if (main_has_ended.load(std::memory_order_relaxed)) [[unlikely]]
+      report_call_after_main(of.entry);
     Result result = kSuccess;
     {
       Call call(of.entry, of.needs);

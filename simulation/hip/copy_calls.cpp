@@ -29,6 +29,15 @@ Result check_linear(const void* dst, const void* src, int kind) {
   return kSuccess;
 }
 
+// A copy from pageable memory in a form with Async: it blocks, but for less than 1 MB since 6.4
+// (CHANGELOG.md of projects/clr).
+bool is_blocking(const void* src, std::size_t size, Stream stream) {
+  constexpr std::size_t kStaged = std::size_t{1} << 20;
+  if (is_since(kVersion64) && size < kStaged) return false;
+  return !gpu::memory().place(address_of(src)).is_allocated &&
+         gpu::find_stream(stream)->capture == nullptr;
+}
+
 gpu::Linear linear(const void* dst, const void* src, std::size_t size) {
   return {gpu::kUnified, address_of(dst), gpu::kUnified, address_of(src), size};
 }
@@ -45,7 +54,7 @@ Result copy_linear(Call& call, void* dst, const void* src, std::size_t size, int
     if (refusal != kSuccess) return refusal;
   }
   return gpu::copy_memory(call, linear(dst, src, size), stream,
-                          waits ? Waits::kAlways : Waits::kNever);
+                          waits || is_blocking(src, size, stream) ? Waits::kAlways : Waits::kNever);
 }
 
 namespace {

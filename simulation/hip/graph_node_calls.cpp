@@ -2,6 +2,7 @@
 //
 // Nodes of graphs: adding them, and reading and replacing their parameters.
 #include <cstring>
+#include <vector>
 
 #include "simulation/gpu/graph_nodes.h"
 #include "simulation/hip/node_work.h"
@@ -78,6 +79,27 @@ Result add_allocation(Call& call, GraphNode* node, Graph graph, const GraphNode*
 
 }  // namespace
 
+// hipBatchMemOpNodeParams
+struct MemOpNodeParams {
+  Context context;
+  unsigned count;
+  MemOp* operations;
+  unsigned flags;
+};
+
+namespace {
+
+Result make_mem_ops(const MemOpNodeParams* params, Work& work) {
+  HALYARD_GPU_REQUIRE(params != nullptr && params->operations != nullptr && params->count != 0 &&
+                          params->count <= 256,
+                      gpu::kInvalidValue);
+  std::vector<MemOp> list(params->operations, params->operations + params->count);
+  for (MemOp& each : list) each.more = ~std::uint64_t{0};  // these have no mask
+  return gpu::make_mem_ops(list.data(), list.size(), work);
+}
+
+}  // namespace
+
 #define HALYARD_HIP_COMMA ,
 #define HALYARD_HIP_ADD(name, parameters, make)                                               \
   HALYARD_HIP_EXPORT Result name(GraphNode* node, Graph graph, const GraphNode* dependencies, \
@@ -138,6 +160,13 @@ HALYARD_HIP_ADD(hipDrvGraphAddMemsetNode,
                 HALYARD_HIP_COMMA const FillNodeParams* fill HALYARD_HIP_COMMA Context,
                 return make_fill(call, fill, work))
 
+HALYARD_HIP_ADD(hipGraphAddBatchMemOpNode, HALYARD_HIP_COMMA const MemOpNodeParams* params,
+                return make_mem_ops(params, work))
+
+HALYARD_HIP_SET(hipGraphBatchMemOpNodeSetParams, const MemOpNodeParams* params,
+                return make_mem_ops(params, work))
+HALYARD_HIP_SET_EXEC(hipGraphExecBatchMemOpNodeSetParams, const MemOpNodeParams* params,
+                     return make_mem_ops(params, work))
 HALYARD_HIP_SET(hipGraphKernelNodeSetParams, const KernelNodeParams* params,
                 return make_kernel(call, params, work))
 HALYARD_HIP_SET(hipGraphMemcpyNodeSetParams, const Copy3D* copy, return make_copy(call, copy, work))
@@ -270,6 +299,17 @@ HALYARD_HIP_EXPORT Result hipGraphMemsetNodeGetParams(GraphNode node, FillNodePa
   HALYARD_HIP_CALL(hipGraphMemsetNodeGetParams, gpu::kInitialized) {
     HALYARD_GPU_REQUIRE(fill != nullptr, gpu::kInvalidValue);
     return read_fill(node, *fill);
+  };
+}
+
+// The list is the node's, valid until it is replaced.
+HALYARD_HIP_EXPORT Result hipGraphBatchMemOpNodeGetParams(GraphNode node, MemOpNodeParams* params) {
+  HALYARD_HIP_CALL(hipGraphBatchMemOpNodeGetParams, gpu::kInitialized) {
+    const auto* const work = gpu::work_of_node<gpu::MemOpWork>(node);
+    HALYARD_GPU_REQUIRE(work != nullptr && params != nullptr, gpu::kInvalidValue);
+    *params = {nullptr, static_cast<unsigned>(work->operations.size()),
+               const_cast<MemOp*>(work->operations.data()), 0};
+    return kSuccess;
   };
 }
 

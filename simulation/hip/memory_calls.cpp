@@ -289,18 +289,41 @@ HALYARD_HIP_EXPORT Result hipMemPrefetchAsync_v2(const void* pointer, std::size_
   };
 }
 
+namespace {
+
+Result range_attribute(void* data, std::size_t bytes, int which, const void* pointer,
+                       std::size_t size) {
+  HALYARD_GPU_REQUIRE(data != nullptr && bytes != 0 && pointer != nullptr && size != 0,
+                      gpu::kInvalidValue);
+  if (which != 100) return gpu::range_attribute(data, bytes, which, address_of(pointer), size);
+  // hipMemRangeAttributeCoherencyMode: fine-grained
+  HALYARD_GPU_REQUIRE(bytes == 4, gpu::kInvalidValue);
+  const int fine_grained = 0;
+  std::memcpy(data, &fine_grained, sizeof fine_grained);
+  return kSuccess;
+}
+
+}  // namespace
+
 HALYARD_HIP_EXPORT Result hipMemRangeGetAttribute(void* data, std::size_t bytes, int which,
                                                   const void* pointer, std::size_t size) {
   HALYARD_HIP_CALL(hipMemRangeGetAttribute, gpu::kCurrent) {
-    HALYARD_GPU_REQUIRE(data != nullptr && bytes != 0 && pointer != nullptr && size != 0,
+    return range_attribute(data, bytes, which, pointer, size);
+  };
+}
+
+HALYARD_HIP_EXPORT Result hipMemRangeGetAttributes(void** data, std::size_t* bytes, int* which,
+                                                   std::size_t count, const void* pointer,
+                                                   std::size_t size) {
+  HALYARD_HIP_CALL(hipMemRangeGetAttributes, gpu::kCurrent) {
+    HALYARD_GPU_REQUIRE(data != nullptr && bytes != nullptr && which != nullptr && count != 0 &&
+                            pointer != nullptr && size != 0,
                         gpu::kInvalidValue);
-    if (which == 100) {  // hipMemRangeAttributeCoherencyMode
-      HALYARD_GPU_REQUIRE(bytes == 4, gpu::kInvalidValue);
-      const int fine_grained = 0;
-      std::memcpy(data, &fine_grained, sizeof fine_grained);
-      return kSuccess;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Result result = range_attribute(data[i], bytes[i], which[i], pointer, size);
+      if (result != kSuccess) return result;
     }
-    return gpu::range_attribute(data, bytes, which, address_of(pointer), size);
+    return kSuccess;
   };
 }
 

@@ -69,6 +69,24 @@ void check_image(const gpu::ModuleState& module) {
   }
 }
 
+// Counts the threads that load or unload a module. Up to 7.2.3 two at a time can deadlock in the
+// loader (ROCm/legacy-rocm-build#6577).
+class Loading {
+ public:
+  Loading() {
+    if (threads_.fetch_add(1) != 0) {
+      gpu::report_misuse("modules-loaded-concurrently",
+                         "two threads loaded or unloaded modules at a time, which can deadlock");
+    }
+  }
+  ~Loading() { threads_.fetch_sub(1); }
+  Loading(const Loading&) = delete;
+  Loading& operator=(const Loading&) = delete;
+
+ private:
+  static inline constinit base::Atomic<int> threads_{0};
+};
+
 Result load_image(Call& call, Module* module, const void* image) {
   HALYARD_GPU_REQUIRE(module != nullptr && image != nullptr, gpu::kInvalidValue);
   std::shared_ptr<const gpu::Code> code;
@@ -81,6 +99,7 @@ Result load_image(Call& call, Module* module, const void* image) {
 }  // namespace
 
 HALYARD_HIP_EXPORT Result hipModuleLoad(Module* module, const char* path) {
+  const Loading loading;
   HALYARD_HIP_CALL(hipModuleLoad, gpu::kCurrent) {
     HALYARD_GPU_REQUIRE(module != nullptr, gpu::kInvalidValue);
     std::shared_ptr<const gpu::Code> code;
@@ -90,22 +109,26 @@ HALYARD_HIP_EXPORT Result hipModuleLoad(Module* module, const char* path) {
 }
 
 HALYARD_HIP_EXPORT Result hipModuleLoadData(Module* module, const void* image) {
+  const Loading loading;
   HALYARD_HIP_CALL(hipModuleLoadData, gpu::kCurrent) { return load_image(call, module, image); };
 }
 
 // All options are ignored: there is no log.
 HALYARD_HIP_EXPORT Result hipModuleLoadDataEx(Module* module, const void* image, unsigned, int*,
                                               void**) {
+  const Loading loading;
   HALYARD_HIP_CALL(hipModuleLoadDataEx, gpu::kCurrent) { return load_image(call, module, image); };
 }
 
 HALYARD_HIP_EXPORT Result hipModuleLoadFatBinary(Module* module, const void* image) {
+  const Loading loading;
   HALYARD_HIP_CALL(hipModuleLoadFatBinary, gpu::kCurrent) {
     return load_image(call, module, image);
   };
 }
 
 HALYARD_HIP_EXPORT Result hipModuleUnload(Module module) {
+  const Loading loading;
   HALYARD_HIP_CALL(hipModuleUnload, gpu::kCurrent) {
     const gpu::ModuleState* const of = gpu::resolve(module);
     HALYARD_GPU_REQUIRE(of != nullptr, gpu::kInvalidHandle);

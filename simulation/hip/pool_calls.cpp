@@ -145,4 +145,47 @@ HALYARD_HIP_EXPORT Result hipMemPoolGetAccess(int* flags, Pool pool, Location* l
   };
 }
 
+namespace {
+
+// Pools by location, since 7.14: those of devices.
+Result device_of(const Location* location, int type, DeviceId& device) {
+  HALYARD_GPU_REQUIRE(location != nullptr && type == gpu::kPinned, gpu::kInvalidValue);
+  HALYARD_GPU_REQUIRE(location->type == gpu::kLocationDevice, gpu::kNotSupported);
+  HALYARD_GPU_REQUIRE(gpu::is_device(location->id), gpu::kInvalidValue);
+  device = location->id;
+  return kSuccess;
+}
+
+}  // namespace
+
+HALYARD_HIP_EXPORT Result hipMemGetDefaultMemPool(Pool* pool, Location* location, int type) {
+  HALYARD_HIP_CALL(hipMemGetDefaultMemPool, gpu::kInitialized) {
+    DeviceId device = 0;
+    const Result result = device_of(location, type, device);
+    if (result != kSuccess) return result;
+    HALYARD_GPU_REQUIRE(pool != nullptr, gpu::kInvalidValue);
+    *pool = gpu::default_pool(device);
+    return kSuccess;
+  };
+}
+
+HALYARD_HIP_EXPORT Result hipMemGetMemPool(Pool* pool, Location* location, int type) {
+  HALYARD_HIP_CALL(hipMemGetMemPool, gpu::kInitialized) {
+    DeviceId device = 0;
+    const Result result = device_of(location, type, device);
+    if (result != kSuccess) return result;
+    HALYARD_GPU_REQUIRE(pool != nullptr, gpu::kInvalidValue);
+    *pool = gpu::current_pool(device);
+    return kSuccess;
+  };
+}
+
+HALYARD_HIP_EXPORT Result hipMemSetMemPool(Location* location, int type, Pool pool) {
+  HALYARD_HIP_CALL(hipMemSetMemPool, gpu::kInitialized) {
+    DeviceId device = 0;
+    const Result result = device_of(location, type, device);
+    return result == kSuccess ? gpu::set_current_pool(device, pool) : result;
+  };
+}
+
 }  // namespace halyard::inline v0::sim::hip

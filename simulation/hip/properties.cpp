@@ -310,9 +310,9 @@ Result attribute(int* value, int which, int device) {
       return answer(of.warp_size);
     case 88:  // MemoryPoolsSupported
       return answer(of.memory_pools);
-    case 89:  // VirtualMemoryManagementSupported, since 6.0; not built
+    case 89:  // VirtualMemoryManagementSupported, since 6.0
       HALYARD_GPU_REQUIRE(is_since(kVersion60), gpu::kInvalidValue);
-      return answer(0);
+      return answer(1);
     case 90:  // HostRegisterSupported, since 6.0
       HALYARD_GPU_REQUIRE(is_since(kVersion60), gpu::kInvalidValue);
       return answer(1);

@@ -285,6 +285,54 @@ HALYARD_HIP_EXPORT Result hipStreamBatchMemOp(Stream stream, unsigned count,
   };
 }
 
+namespace {
+
+// hipLaunchAttributeAccessPolicyWindow, SynchronizationPolicy, Priority, MemSyncDomainMap and
+// MemSyncDomain. All but the priority are kept and answered, and change nothing.
+bool is_stream_attribute(int id) { return id == 1 || id == 3 || id == 8 || id == 9 || id == 10; }
+constexpr int kPriority = 8;
+
+}  // namespace
+
+HALYARD_HIP_EXPORT Result hipStreamGetAttribute(Stream stream, int id, gpu::AttributeValue* value) {
+  HALYARD_HIP_CALL(hipStreamGetAttribute, gpu::kCurrent) {
+    HALYARD_GPU_REQUIRE(value != nullptr && is_stream_attribute(id), gpu::kInvalidValue);
+    HALYARD_HIP_HANDLE(stream, gpu::kInvalidHandle);
+    const gpu::StreamState& of = *gpu::find_stream(stream);
+    const auto at = of.attributes.find(id);
+    *value = at != of.attributes.end() ? at->second : gpu::AttributeValue{};
+    if (id == kPriority) (*value)[0] = static_cast<std::uint32_t>(of.priority);
+    return kSuccess;
+  };
+}
+
+HALYARD_HIP_EXPORT Result hipStreamSetAttribute(Stream stream, int id,
+                                                const gpu::AttributeValue* value) {
+  HALYARD_HIP_CALL(hipStreamSetAttribute, gpu::kCurrent) {
+    HALYARD_GPU_REQUIRE(value != nullptr && is_stream_attribute(id), gpu::kInvalidValue);
+    HALYARD_HIP_HANDLE(stream, gpu::kInvalidHandle);
+    gpu::StreamState& of = *gpu::find_stream(stream);
+    if (id == kPriority) {
+      of.priority = std::clamp(static_cast<int>((*value)[0]), kHighest, kLowest);
+    } else {
+      of.attributes[id] = *value;
+    }
+    return kSuccess;
+  };
+}
+
+HALYARD_HIP_EXPORT Result hipStreamCopyAttributes(Stream to, Stream from) {
+  HALYARD_HIP_CALL(hipStreamCopyAttributes, gpu::kCurrent) {
+    HALYARD_HIP_HANDLE(to, gpu::kInvalidHandle);
+    HALYARD_HIP_HANDLE(from, gpu::kInvalidHandle);
+    gpu::StreamState& target = *gpu::find_stream(to);
+    const gpu::StreamState& source = *gpu::find_stream(from);
+    target.attributes = source.attributes;
+    target.priority = source.priority;
+    return kSuccess;
+  };
+}
+
 HALYARD_HIP_PER_THREAD(hipStreamSynchronize, 1)
 HALYARD_HIP_PER_THREAD(hipStreamQuery, 1)
 HALYARD_HIP_PER_THREAD(hipStreamGetFlags, 2)

@@ -241,6 +241,20 @@ hipError_t hipGraphExecMemsetNodeSetParams(hipGraphExec_t, hipGraphNode_t, const
 hipError_t hipGraphAddHostNode(hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, std::size_t,
                                const hipHostNodeParams*);
 hipError_t hipGetProcAddress(const char*, void**, int, std::uint64_t, int*);
+hipError_t hipMemAddressReserve(void**, std::size_t, std::size_t, void*, unsigned long long);
+hipError_t hipMemAddressFree(void*, std::size_t);
+hipError_t hipMemCreate(std::uint64_t*, std::size_t, const void*, unsigned long long);
+hipError_t hipMemRelease(std::uint64_t);
+hipError_t hipMemMap(void*, std::size_t, std::size_t, std::uint64_t, unsigned long long);
+hipError_t hipMemUnmap(void*, std::size_t);
+hipError_t hipMemSetAccess(void*, std::size_t, const void*, std::size_t);
+hipError_t hipMemGetAllocationGranularity(std::size_t*, const void*, int);
+hipError_t hipLibraryLoadData(void**, const void*, int*, void**, unsigned, int*, void**, unsigned);
+hipError_t hipLibraryUnload(void*);
+hipError_t hipLibraryGetKernel(void**, void*, const char*);
+hipError_t hipLibraryGetKernelCount(unsigned*, void*);
+hipError_t hipKernelGetFunction(hipFunction_t*, void*);
+hipError_t hipKernelGetName(const char**, void*);
 hipError_t hipMallocArray(void**, const void*, std::size_t, std::size_t, unsigned);
 hipError_t hipIpcGetMemHandle(void*, void*);
 }

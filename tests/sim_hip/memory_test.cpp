@@ -186,6 +186,61 @@ TEST(HipCopy, TheDriversStructureIsOfTheVersion) {
   EXPECT_EQ(hipFree(device), kOk);
 }
 
+// CHANGELOG.md of projects/clr: since 6.4 less than 1 MB does not block
+TEST(HipCopy, ACopyOfPageableMemoryBlocksUpTo64) {
+  hipStream_t stream = nullptr;
+  ASSERT_EQ(hipStreamCreateWithFlags(&stream, 1), kOk);
+  auto* device = device_memory<int>(4);
+  const int host[4] = {1, 2, 3, 4};
+  Gate gate;
+  gate.hold(stream);
+  std::atomic<bool> has_returned = false;
+  std::thread copier([&] {
+    EXPECT_EQ(hipMemcpyAsync(device, host, sizeof host, kHtoD, stream), kOk);
+    has_returned.store(true);
+  });
+  if (is_since(604)) {
+    copier.join();
+  } else {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_EQ(has_returned.load(), is_since(604));
+  gate.open();
+  if (copier.joinable()) copier.join();
+  EXPECT_EQ(hipStreamSynchronize(stream), kOk);
+  EXPECT_EQ(read(device, 4)[3], 4);
+  EXPECT_EQ(hipStreamDestroy(stream), kOk);
+  EXPECT_EQ(hipFree(device), kOk);
+}
+
+TEST(HipVirtualMemory, StorageIsMapped) {
+  struct {
+    int type = 1, handle_types = 0;
+    hipMemLocation location{1, 0};
+    void* win32 = nullptr;
+    unsigned char flags[8] = {};
+  } properties;
+  const struct {
+    hipMemLocation location{1, 0};
+    int flags = 3;
+  } access;
+  std::size_t size = 0;
+  void* pointer = nullptr;
+  std::uint64_t handle = 0;
+  ASSERT_EQ(hipMemGetAllocationGranularity(&size, &properties, 0), kOk);
+  ASSERT_EQ(hipMemAddressReserve(&pointer, size, 0, nullptr, 0), kOk);
+  ASSERT_EQ(hipMemCreate(&handle, size, &properties, 0), kOk);
+  ASSERT_EQ(hipMemMap(pointer, size, 0, handle, 0), kOk);
+  ASSERT_EQ(hipMemSetAccess(pointer, size, &access, 1), kOk);
+  ASSERT_EQ(hipMemset(pointer, 5, size), kOk);
+  EXPECT_EQ(read(static_cast<unsigned char*>(pointer), 8)[7], 5);
+  ASSERT_EQ(hipMemUnmap(pointer, size), kOk);
+  EXPECT_EQ(hipMemRelease(handle), kOk);
+  EXPECT_EQ(hipMemAddressFree(pointer, size), kOk);
+  properties.type = 0;
+  EXPECT_EQ(hipMemCreate(&handle, size, &properties, 0), kInvalidValue);
+}
+
 TEST(HipFill, CountsAreInElements) {
   auto* words = device_memory<std::uint32_t>(8);
   ASSERT_EQ(hipMemset(words, 0x1ab, 32), kOk);  // the low byte

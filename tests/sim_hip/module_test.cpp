@@ -229,6 +229,32 @@ TEST(HipImage, ABundleHasTheFittingImage) {
   EXPECT_EQ(hipModuleUnload(module), kInvalidHandle);
 }
 
+TEST(HipLibrary, IsLoadedOnEachDevice) {
+  void *library = nullptr, *kernel = nullptr;
+  ASSERT_EQ(hipLibraryLoadData(&library, kKernels, nullptr, nullptr, 0, nullptr, nullptr, 0), kOk);
+  unsigned count = 0;
+  EXPECT_EQ(hipLibraryGetKernelCount(&count, library), kOk);
+  EXPECT_GE(count, 9u);
+  EXPECT_EQ(hipLibraryGetKernel(&kernel, library, "absent"), kNotFound);
+  ASSERT_EQ(hipLibraryGetKernel(&kernel, library, "fill"), kOk);
+  const char* name = nullptr;
+  EXPECT_EQ(hipKernelGetName(&name, kernel), kOk);
+  EXPECT_STREQ(name, "fill");
+  for (int device : {1, 0}) {
+    ASSERT_EQ(hipSetDevice(device), kOk);
+    hipFunction_t function = nullptr;
+    ASSERT_EQ(hipKernelGetFunction(&function, kernel), kOk);
+    auto* out = device_memory<std::uint32_t>(4);
+    std::uint32_t value = 8, items = 4;
+    void* parameters[] = {&out, &value, &items};
+    ASSERT_EQ(hipModuleLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, nullptr, parameters, nullptr),
+              kOk);
+    EXPECT_EQ(read(out, 4)[3], 8u);
+    EXPECT_EQ(hipFree(out), kOk);
+  }
+  EXPECT_EQ(hipLibraryUnload(library), kOk);
+}
+
 // What hipcc puts into a program: hip_platform.cpp.
 TEST(HipRegistered, KernelsAreLaunchedByTheirHostAddress) {
   const struct {

@@ -122,6 +122,38 @@ TEST(HipReport, AKernelsFaultAndItsPlace) {
   EXPECT_THAT(report, HasSubstr("store"));
 }
 
+// AMDMIGraphX#4792, ROCm/clr#272
+TEST(HipReport, ACallAfterMain) {
+  const std::string report = report_of([] {
+    static struct Late {
+      ~Late() { hipFree(memory); }
+      void* memory = nullptr;
+    } late;
+    hipMalloc(&late.memory, 16);
+    hipFree(nullptr);
+  });
+  EXPECT_THAT(report, HasSubstr("misuse call-after-main 1: hipFree"));
+}
+
+// ROCm/legacy-rocm-build#6577
+TEST(HipReport, ModulesThatTwoThreadsLoad) {
+  const std::string report = report_of([] {
+    std::atomic<bool> is_over = false;
+    const auto load_some = [&] {
+      for (int i = 0; i < 200 && !is_over.load(); ++i) {
+        hipModule_t module = nullptr;
+        load(module, "none");
+        hipModuleUnload(module);
+      }
+      is_over.store(true);
+    };
+    std::thread other(load_some);
+    load_some();
+    other.join();
+  });
+  EXPECT_THAT(report, HasSubstr("misuse modules-loaded-concurrently"));
+}
+
 TEST(HipReport, ALaunchBeyondTheLimits) {
   const std::string report = report_of([] {
     hipModule_t module = nullptr;
