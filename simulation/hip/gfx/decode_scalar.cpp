@@ -37,6 +37,18 @@ bool Decoder::scalar_alu() {
       !scalar_source(instruction_.sources[0], facts().sources[0], field(word, 0, 8))) {
     return false;
   }
+  switch (instruction_.opcode) {
+    case Opcode::s_setpc_b64:
+    case Opcode::s_swappc_b64:
+    case Opcode::s_movrels_b32:
+    case Opcode::s_movrels_b64:
+      if (!instruction_.sources[0].is(OperandKind::kScalar)) {
+        return refuse(join(facts().name, " needs a register"));
+      }
+      break;
+    default:
+      break;
+  }
   return encoding == Encoding::kSop1 || facts().sources[1] == Type::kNone ||
          scalar_source(instruction_.sources[1], facts().sources[1], field(word, 8, 8));
 }
@@ -109,6 +121,17 @@ bool Decoder::constant_alu() {
 bool Decoder::program_control() {
   const std::uint32_t word = words_[0];
   if (!begin(Encoding::kSopp, field(word, 16, 7))) return false;
+  switch (instruction_.opcode) {
+    case Opcode::s_barrier:
+    case Opcode::s_code_end:
+    case Opcode::s_endpgm_saved:
+    case Opcode::s_icache_inv:
+    case Opcode::s_wait_idle:
+    case Opcode::s_wakeup:
+      return true;  // the constant is not used
+    default:
+      break;
+  }
   instruction_.immediate = static_cast<std::uint16_t>(word);
   if (instruction_.opcode == Opcode::s_waitcnt) {
     // Manual, section 16.5 (S_WAITCNT): all bits set means not to wait.
@@ -135,6 +158,9 @@ bool Decoder::scalar_memory() {
   if (!scalar_register(instruction_.destination, facts().destination, field(word, 6, 7)) ||
       !scalar_register(instruction_.sources[0], facts().sources[0], field(word, 0, 6) * 2)) {
     return false;
+  }
+  if (instruction_.destination.index >= kM0) {
+    return refuse(join(facts().name, " into m0 or exec"));
   }
   const unsigned offset = field(*second, 25, 7);
   return offset == kNull || scalar_register(instruction_.sources[1], Type::kU32, offset);

@@ -138,7 +138,9 @@ bool Decoder::restrict_sources() {
       break;
   }
   for (unsigned i = 0; i != 3; ++i) {
-    if (facts().sources[i] == Type::kMask && is_vector(i)) fits = false;
+    if (facts().sources[i] == Type::kMask && !instruction_.sources[i].is(OperandKind::kScalar)) {
+      fits = false;
+    }
   }
   return fits || refuse(join(facts().name, " with a source of the wrong kind of register"));
 }

@@ -249,6 +249,7 @@ struct Instruction {
   std::uint8_t size = 4;             // bytes: 4, 8 or 12; 0 for the second of a VOPD
 
   unsigned source_count() const { return facts_of(opcode).source_count(); }
+  bool operator==(const Instruction&) const = default;
 };
 
 }  // namespace halyard::inline v0::sim::gfx

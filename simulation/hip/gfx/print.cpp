@@ -66,7 +66,7 @@ std::string_view special_name(Special special) {
   return "";
 }
 
-std::string constant_text(const Operand& operand) {
+std::string constant_text(const Operand& operand, bool is_matrix) {
   if (operand.encoded == kSourceLiteral) {
     return hex(operand.type == Type::kF64 ? operand.bits >> 32 : operand.bits & 0xffff'ffff);
   }
@@ -76,8 +76,8 @@ std::string constant_text(const Operand& operand) {
   constexpr std::array<std::string_view, 8> kFloats = {"0.5", "-0.5", "1.0", "-1.0",
                                                        "2.0", "-2.0", "4.0", "-4.0"};
   if (operand.encoded < 248) return std::string(kFloats[operand.encoded - 240]);
-  if (bits_of(operand.type) == 64) return "0.15915494309189532";
-  const bool is_half = is_16_bit(operand.type) || operand.type == Type::kPackedF16 ||
+  if (bits_of(operand.type) == 64 || is_matrix) return "0.15915494309189532";
+  const bool is_half = operand.type == Type::kF16 || operand.type == Type::kPackedF16 ||
                        (operand.type == Type::kMix && operand.high_for_high);
   return is_half ? "0.1592" : "0.15915494";
 }
@@ -236,7 +236,7 @@ std::string Printer::name(const Operand& operand) const {
     case OperandKind::kScalar:
       return scalar_name(operand.index, registers_of(operand.type));
     case OperandKind::kConstant:
-      return constant_text(operand);
+      return constant_text(operand, facts_.group == Group::kMatrix);
     case OperandKind::kSpecial:
       return std::string(special_name(static_cast<Special>(operand.index)));
   }
@@ -292,6 +292,7 @@ void Printer::control() {
     case Opcode::s_endpgm_saved:
     case Opcode::s_icache_inv:
     case Opcode::s_wait_idle:
+    case Opcode::s_wakeup:
       return;
     case Opcode::s_endpgm:
       if (immediate != 0) add(std::to_string(immediate));
@@ -411,10 +412,12 @@ void Printer::vector_modifiers() {
     });
   }
   if (instruction_.opcode == Opcode::v_mov_b16) return;
-  const unsigned sources = accumulates(instruction_.opcode) ? 2 : facts_.source_count();
+  // A source that is the destination has a place in the list, and no bit.
+  const unsigned sources = facts_.source_count();
   const bool has_result = instruction_.destination.is(OperandKind::kVector);
   list("op_sel", sources + (has_result ? 1 : 0), false, [&](unsigned i) {
-    return i == sources ? instruction_.destination.high : instruction_.sources[i].high;
+    if (i == sources) return instruction_.destination.high;
+    return instruction_.sources[i].high && !(i == 2 && accumulates(instruction_.opcode));
   });
 }
 
