@@ -57,15 +57,18 @@ void run_load(Wave& wave, const Ins& ins) {
   for (std::uint32_t left = wave.exec(); left != 0; left &= left - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(left));
     if constexpr (std::is_same_v<Places, BufferPlaces> && Form::kBytes > 4) {
+      std::byte all[Form::kBytes];  // the lane's offset is read until the last
       for (unsigned i = 0; i < Form::kBytes / 4; ++i) {
         const std::byte* const bytes = places.find(lane, 4, LdsAccess::kRead, 4 * i);
         if (bytes == nullptr) return;
-        Load<4>::put(d + i * kLanes, lane, bytes);
+        std::memcpy(all + 4 * i, bytes, 4);
       }
+      Form::put(d, lane, all);
       continue;
     }
     const std::byte* const bytes = places.find(lane, Form::kBytes, LdsAccess::kRead);
-    if (bytes == nullptr) [[unlikely]] return;
+    if (bytes == nullptr) [[unlikely]]
+      return;
     Form::put(d, lane, bytes);
   }
 }
@@ -85,7 +88,8 @@ void run_store(Wave& wave, const Ins& ins) {
       continue;
     }
     std::byte* const bytes = places.find(lane, Form::kBytes, LdsAccess::kWrite);
-    if (bytes == nullptr) [[unlikely]] return;
+    if (bytes == nullptr) [[unlikely]]
+      return;
     Form::get(a, lane, bytes);
   }
 }

@@ -98,10 +98,11 @@ std::byte* BufferPlaces::find(unsigned lane, std::uint32_t size, LdsAccess acces
                               std::uint32_t skipped) {
   using Range = BufferDescriptor::Range;
   if (buffer_.is_swizzled) return nullptr;
-  const std::uint64_t index = (index_ != nullptr ? std::uint64_t{index_[lane]} : 0) +
-                              (buffer_.adds_lane ? lane : 0);
-  const std::uint64_t offset = static_cast<std::uint32_t>(from_.offset) + skipped +
-                               (offset_ != nullptr ? std::uint64_t{offset_[lane]} : 0);
+  const std::uint64_t index =
+      (index_ != nullptr ? std::uint64_t{index_[lane]} : 0) + (buffer_.adds_lane ? lane : 0);
+  // Of 32 bits: compilers count on a negative offset of the lane.
+  const std::uint32_t offset = static_cast<std::uint32_t>(from_.offset) + skipped +
+                               (offset_ != nullptr ? offset_[lane] : 0);
   bool is_inside = true;
   switch (buffer_.range) {
     case Range::kStructured:
@@ -114,7 +115,7 @@ std::byte* BufferPlaces::find(unsigned lane, std::uint32_t size, LdsAccess acces
       is_inside = buffer_.records != 0;
       break;
     case Range::kRaw:
-      is_inside = offset + size + scalar_offset_ <= buffer_.records;
+      is_inside = std::uint64_t{offset} + size + scalar_offset_ <= buffer_.records;
       break;
   }
   if (!is_inside) {
