@@ -29,8 +29,8 @@ struct GfxSource {
   std::string body;
   std::uint32_t lds = 0, scratch = 0;
   unsigned argument_pointers = 2;
-  std::string directives;  // further ".amdhsa_" lines
-  std::string hidden;      // further ".args" entries
+  std::string directives;            // further ".amdhsa_" lines
+  std::string hidden;                // further ".args" entries
   std::uint32_t argument_bytes = 0;  // 0: of the pointers
 };
 
@@ -86,10 +86,9 @@ inline std::vector<std::byte> assemble_gfx(const std::string& text) {
   if (mkdtemp(folder.data()) == nullptr) return {};
   const std::string source = folder + "/k.s", object = folder + "/k.o", image = folder + "/k.co";
   std::ofstream(source) << text;
-  const std::string command = std::string(HALYARD_LLVM_MC) +
-                              " -triple=amdgcn-amd-amdhsa -mcpu=gfx1100 -filetype=obj -o " +
-                              object + " " + source + " && " + HALYARD_LD_LLD + " -shared -o " +
-                              image + " " + object;
+  const std::string command =
+      std::string(HALYARD_LLVM_MC) + " -triple=amdgcn-amd-amdhsa -mcpu=gfx1100 -filetype=obj -o " +
+      object + " " + source + " && " + HALYARD_LD_LLD + " -shared -o " + image + " " + object;
   EXPECT_EQ(std::system(command.c_str()), 0) << text;
   std::ifstream file(image, std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(file)), {});
@@ -159,7 +158,8 @@ v_mov_b32 v10, 0
 v_mov_b32 v11, 0
 s_mov_b32 vcc_lo, 0
 s_waitcnt vmcnt(0)
-)" + body + R"(
+)" + body +
+         R"(
 v_lshlrev_b32 v31, 3, v30
 global_store_b64 v31, v[10:11], s[6:7]
 )";
@@ -208,9 +208,9 @@ inline void check_gfx_cases(const std::vector<GfxCase>& cases, GfxInputs inputs,
   for (std::size_t i = 0; i < cases.size(); ++i) {
     gfx::Options options;
     options.strict = true;
-    const auto outcome = module.run(
-        sources[i].name, {static_cast<std::uint32_t>(inputs.size() / 32), 1, 1}, {32, 1, 1},
-        {in, out}, options);
+    const auto outcome =
+        module.run(sources[i].name, {static_cast<std::uint32_t>(inputs.size() / 32), 1, 1},
+                   {32, 1, 1}, {in, out}, options);
     ASSERT_EQ(outcome.kind, gfx::OutcomeKind::kOk) << outcome.message << "\n" << cases[i].body;
     for (const auto& finding : outcome.findings) ADD_FAILURE() << finding.message;
     for (std::size_t lane = 0; lane < inputs.size(); ++lane) {
@@ -219,8 +219,8 @@ inline void check_gfx_cases(const std::vector<GfxCase>& cases, GfxInputs inputs,
       const auto& [a, b, c] = inputs[lane];
       const std::uint64_t expected = cases[i].expected(a, b, c);
       if (gfx_equal(cases[i], result, expected)) continue;
-      ADD_FAILURE() << cases[i].body << std::hex << "\nof " << a << ", " << b << ", " << c
-                    << " is " << result << ", expected " << expected;
+      ADD_FAILURE() << cases[i].body << std::hex << "\nof " << a << ", " << b << ", " << c << " is "
+                    << result << ", expected " << expected;
       break;
     }
   }

@@ -19,10 +19,10 @@ using u64 = std::uint64_t;
 using i64 = std::int64_t;
 
 GfxInputs integer_inputs() {
-  const u64 special[] = {0,          1,          2,          31,         32,         0x7f,
-                         0x80,       0xff,       0x7fff,     0x8000,     0xffff,     0x7fffff,
-                         0x800000,   0xffffff,   0x7fffffff, 0x80000000, 0xffffffff, ~u64{0},
-                         u64{1} << 63, ~u64{0} >> 1};
+  const u64 special[] = {0,          1,          2,        31,           32,
+                         0x7f,       0x80,       0xff,     0x7fff,       0x8000,
+                         0xffff,     0x7fffff,   0x800000, 0xffffff,     0x7fffffff,
+                         0x80000000, 0xffffffff, ~u64{0},  u64{1} << 63, ~u64{0} >> 1};
   GfxInputs inputs;
   std::mt19937_64 random(1);
   for (const u64 a : special) {
@@ -53,14 +53,16 @@ TEST(GfxLanes, LogicAndShifts) {
           bits32("v_not_b32 v10, v0", [](u32 a, u32, u32) { return ~a; }),
           bits32("v_lshlrev_b32 v10, v0, v2", [](u32 a, u32 b, u32) { return b << (a & 31); }),
           bits32("v_lshrrev_b32 v10, v0, v2", [](u32 a, u32 b, u32) { return b >> (a & 31); }),
-          bits32("v_ashrrev_i32 v10, v0, v2",
-                 [](u32 a, u32 b, u32) { return static_cast<u32>(static_cast<i32>(b) >> (a & 31)); }),
+          bits32(
+              "v_ashrrev_i32 v10, v0, v2",
+              [](u32 a, u32 b, u32) { return static_cast<u32>(static_cast<i32>(b) >> (a & 31)); }),
           bits64("v_lshlrev_b64 v[10:11], v0, v[2:3]",
                  [](u64 a, u64 b, u64) { return b << (a & 63); }),
           bits64("v_lshrrev_b64 v[10:11], v0, v[2:3]",
                  [](u64 a, u64 b, u64) { return b >> (a & 63); }),
-          bits64("v_ashrrev_i64 v[10:11], v0, v[2:3]",
-                 [](u64 a, u64 b, u64) { return static_cast<u64>(static_cast<i64>(b) >> (a & 63)); }),
+          bits64(
+              "v_ashrrev_i64 v[10:11], v0, v[2:3]",
+              [](u64 a, u64 b, u64) { return static_cast<u64>(static_cast<i64>(b) >> (a & 63)); }),
           bits32("v_lshl_add_u32 v10, v0, v2, v4",
                  [](u32 a, u32 b, u32 c) { return (a << (b & 31)) + c; }),
           bits32("v_add_lshl_u32 v10, v0, v2, v4",
@@ -105,14 +107,12 @@ TEST(GfxLanes, CountsAndFields) {
   HALYARD_NEEDS_ASSEMBLER();
   check_gfx_cases(
       {
-          bits32("v_clz_i32_u32 v10, v0",
-                 [](u32 a, u32, u32) {
-                   return a == 0 ? ~0u : static_cast<u32>(std::countl_zero(a));
-                 }),
-          bits32("v_ctz_i32_b32 v10, v0",
-                 [](u32 a, u32, u32) {
-                   return a == 0 ? ~0u : static_cast<u32>(std::countr_zero(a));
-                 }),
+          bits32(
+              "v_clz_i32_u32 v10, v0",
+              [](u32 a, u32, u32) { return a == 0 ? ~0u : static_cast<u32>(std::countl_zero(a)); }),
+          bits32(
+              "v_ctz_i32_b32 v10, v0",
+              [](u32 a, u32, u32) { return a == 0 ? ~0u : static_cast<u32>(std::countr_zero(a)); }),
           bits32("v_cls_i32 v10, v0",
                  [](u32 a, u32, u32) {
                    for (u32 i = 1; i < 32; ++i) {
@@ -202,18 +202,18 @@ TEST(GfxLanes, Arithmetic) {
                  [](u32 a, u32 b, u32) { return (a & 0xffffff) * (b & 0xffffff); }),
           bits32("v_mul_i32_i24 v10, v0, v2",
                  [=](u32 a, u32 b, u32) { return static_cast<u32>(signed24(a) * signed24(b)); }),
-          bits32("v_mul_hi_i32_i24 v10, v0, v2",
-                 [=](u32 a, u32 b, u32) {
-                   return static_cast<u32>(signed24(a) * signed24(b) >> 32);
-                 }),
+          bits32(
+              "v_mul_hi_i32_i24 v10, v0, v2",
+              [=](u32 a, u32 b, u32) { return static_cast<u32>(signed24(a) * signed24(b) >> 32); }),
           bits32("v_mad_u32_u24 v10, v0, v2, v4",
                  [](u32 a, u32 b, u32 c) { return (a & 0xffffff) * (b & 0xffffff) + c; }),
-          bits32("v_mad_i32_i24 v10, v0, v2, v4",
-                 [=](u32 a, u32 b, u32 c) { return static_cast<u32>(signed24(a) * signed24(b) + c); }),
+          bits32(
+              "v_mad_i32_i24 v10, v0, v2, v4",
+              [=](u32 a, u32 b, u32 c) { return static_cast<u32>(signed24(a) * signed24(b) + c); }),
           bits32("v_min3_i32 v10, v0, v2, v4",
                  [](u32 a, u32 b, u32 c) {
-                   return static_cast<u32>(std::min({static_cast<i32>(a), static_cast<i32>(b),
-                                                     static_cast<i32>(c)}));
+                   return static_cast<u32>(
+                       std::min({static_cast<i32>(a), static_cast<i32>(b), static_cast<i32>(c)}));
                  }),
           bits32("v_max3_u32 v10, v0, v2, v4",
                  [](u32 a, u32 b, u32 c) { return std::max({a, b, c}); }),
@@ -226,7 +226,9 @@ TEST(GfxLanes, Arithmetic) {
           bits32("v_maxmin_u32 v10, v0, v2, v4",
                  [](u32 a, u32 b, u32 c) { return std::min(std::max(a, b), c); }),
           bits64("v_mad_u64_u32 v[10:11], vcc_lo, v0, v2, v[4:5]",
-                 [](u64 a, u64 b, u64 c) { return u64{static_cast<u32>(a)} * static_cast<u32>(b) + c; }),
+                 [](u64 a, u64 b, u64 c) {
+                   return u64{static_cast<u32>(a)} * static_cast<u32>(b) + c;
+                 }),
           bits64("v_mad_i64_i32 v[10:11], vcc_lo, v0, v2, v[4:5]",
                  [](u64 a, u64 b, u64 c) {
                    return static_cast<u64>(i64{static_cast<i32>(a)} * static_cast<i32>(b)) + c;
@@ -254,13 +256,14 @@ TEST(GfxLanes, SixteenBits) {
   // The other half of the destination stays.
   const auto low = [](std::string body, std::function<u16(u16, u16, u16)> f) {
     return GfxCase{"v_mov_b32 v10, 0x12340000\n" + body, [f](u64 a, u64 b, u64 c) {
-                     return 0x12340000u | u64{f(static_cast<u16>(a), static_cast<u16>(b),
-                                                static_cast<u16>(c))};
+                     return 0x12340000u |
+                            u64{f(static_cast<u16>(a), static_cast<u16>(b), static_cast<u16>(c))};
                    }};
   };
   check_gfx_cases(
       {
-          low("v_add_nc_u16 v10, v0, v2", [](u16 a, u16 b, u16) { return static_cast<u16>(a + b); }),
+          low("v_add_nc_u16 v10, v0, v2",
+              [](u16 a, u16 b, u16) { return static_cast<u16>(a + b); }),
           low("v_add_nc_u16 v10, v0, v2 clamp",
               [](u16 a, u16 b, u16) { return static_cast<u16>(std::min(a + b, 65535)); }),
           low("v_sub_nc_i16 v10, v0, v2 clamp",
@@ -286,18 +289,15 @@ TEST(GfxLanes, SixteenBits) {
                  [](u32 a, u32 b, u32) { return 0x5678 | (((a >> 16) + b) & 0xffff) << 16; }),
           bits32("v_mad_u32_u16 v10, v0, v2, v4",
                  [](u32 a, u32 b, u32 c) { return (a & 0xffff) * (b & 0xffff) + c; }),
-          bits32("v_pk_add_u16 v10, v0, v2",
-                 [](u32 a, u32 b, u32) {
-                   return ((a + b) & 0xffff) | ((a >> 16) + (b >> 16)) << 16;
-                 }),
-          bits32("v_pk_add_u16 v10, v0, v2 op_sel:[1,0] op_sel_hi:[0,1]",
-                 [](u32 a, u32 b, u32) {
-                   return (((a >> 16) + b) & 0xffff) | (a + (b >> 16)) << 16;
-                 }),
+          bits32(
+              "v_pk_add_u16 v10, v0, v2",
+              [](u32 a, u32 b, u32) { return ((a + b) & 0xffff) | ((a >> 16) + (b >> 16)) << 16; }),
+          bits32(
+              "v_pk_add_u16 v10, v0, v2 op_sel:[1,0] op_sel_hi:[0,1]",
+              [](u32 a, u32 b, u32) { return (((a >> 16) + b) & 0xffff) | (a + (b >> 16)) << 16; }),
           bits32("v_pk_mad_u16 v10, v0, v2, v4",
                  [](u32 a, u32 b, u32 c) {
-                   return ((a * b + c) & 0xffff) |
-                          ((a >> 16) * (b >> 16) + (c >> 16)) << 16;
+                   return ((a * b + c) & 0xffff) | ((a >> 16) * (b >> 16) + (c >> 16)) << 16;
                  }),
           bits32("v_pk_lshlrev_b16 v10, v0, v2",
                  [](u32 a, u32 b, u32) {
@@ -311,7 +311,8 @@ TEST(GfxLanes, SixteenBits) {
           bits32("v_dot4_i32_iu8 v10, v0, v2, v4 neg_lo:[1,0,0]",
                  [](u32 a, u32 b, u32 c) {
                    for (int i = 0; i < 32; i += 8) {
-                     c += static_cast<u32>(static_cast<std::int8_t>(a >> i) * i32{static_cast<u8>(b >> i)});
+                     c += static_cast<u32>(static_cast<std::int8_t>(a >> i) *
+                                           i32{static_cast<u8>(b >> i)});
                    }
                    return c;
                  }),
@@ -350,7 +351,8 @@ TEST(GfxLanes, ComparisonsOfIntegers) {
                  [](u32 a, u32 b, u32) { return a > b ? 7u : 0; }),
           // Bits of lanes that are off become 0.
           bits32("s_mov_b32 vcc_lo, -1\nv_cmpx_gt_u32 v0, v2\nv_cmp_eq_u32 vcc_lo, v0, v0\n"
-                 "s_mov_b32 exec_lo, -1" + read,
+                 "s_mov_b32 exec_lo, -1" +
+                     read,
                  [](u32 a, u32 b, u32) { return a > b; }),
       },
       integer_inputs());

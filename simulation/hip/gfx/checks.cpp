@@ -21,6 +21,14 @@ std::string register_text(bool is_vector, unsigned index) {
   return join("s", index);
 }
 
+constexpr unsigned kMostCounted = 63;
+
+// Their high half may come from a register that nothing has written: where compilers want the low
+// half alone, as of a product of 32 bits.
+bool is_wide_sum(Opcode opcode) {
+  return opcode == Opcode::v_mad_u64_u32 || opcode == Opcode::v_mad_i64_i32;
+}
+
 bool is_memory(Group group) { return group == Group::kLds || group == Group::kMemory; }
 
 }  // namespace
@@ -75,14 +83,15 @@ void Checks::report_undefined(Wave& wave, const Instruction& at, std::string_vie
 void Checks::check_pending(Wave& wave, const Instruction& at, bool is_vector, unsigned first,
                            unsigned count, bool is_write) {
   for (const Pending& each : pending_) {
-    if (each.is_vector != is_vector || first >= each.first + each.count ||
+    if (each.count == 0 || each.is_vector != is_vector || first >= each.first + each.count ||
         each.first >= first + count) {
       continue;
     }
     // Loads that return in order write in order.
     const OpcodeFacts& facts = facts_of(at.opcode);
     if (is_write && each.counter != Counter::kScalar && is_memory(facts.group) &&
-        is_memory(facts_of(each.at->opcode).group) && facts.group == facts_of(each.at->opcode).group) {
+        is_memory(facts_of(each.at->opcode).group) &&
+        facts.group == facts_of(each.at->opcode).group) {
       continue;
     }
     const Run& run = *wave.group->run;
@@ -110,7 +119,8 @@ void Checks::read(Wave& wave, const Instruction& at, const Operand& operand, uns
     read_scalar(wave, at, operand.index, count);
   } else if (operand.kind == OperandKind::kVector) {
     if (!pending_.empty()) check_pending(wave, at, true, operand.index, count, false);
-    for (unsigned i = operand.index; i < operand.index + count; ++i) {
+    const unsigned checked = is_wide_sum(at.opcode) ? 1 : count;
+    for (unsigned i = operand.index; i < operand.index + checked; ++i) {
       if (vectors_[i]) continue;
       report_undefined(wave, at, register_text(true, i));
       return;
@@ -165,19 +175,24 @@ void Checks::after(const Ins& ins) {
   if ((facts.facts & kWritesScc) != 0) has_scc_ = true;
   if (from.second_destination) define(from.second_destination, 1);
   if ((facts.facts & kWritesSource) != 0) define(from.sources[0], 1);
-  if (!from.destination) return;
-  const unsigned count = registers_of(from.destination.type);
-  define(from.destination, count);
+  const bool has_result = static_cast<bool>(from.destination);
+  const unsigned count = has_result ? registers_of(from.destination.type) : 0;
+  if (has_result) define(from.destination, count);
+  if (is_wide_sum(from.opcode) && from.sources[2].kind == OperandKind::kVector) {
+    vectors_[from.destination.index + 1] = vectors_[from.sources[2].index + 1];
+  }
   const bool is_vector = from.destination.kind == OperandKind::kVector;
   const auto add = [&](Counter counter) {
+    // The hardware waits where its counter would overflow.
+    if (pending_.size() >= 4 * kMostCounted) drop(counter, kMostCounted);
     pending_.push_back({counter, &from, is_vector, from.destination.index, count});
   };
-  if (facts.group == Group::kScalarMemory) {
+  if (facts.group == Group::kScalarMemory && has_result) {
     add(Counter::kScalar);
   } else if (facts.group == Group::kLds) {
-    add(Counter::kLds);
+    add(Counter::kLds);  // stores are counted as well
   } else if (facts.group == Group::kMemory) {
-    add(Counter::kVectorLoads);
+    if (has_result) add(Counter::kVectorLoads);
     if (from.segment == Segment::kFlat) add(Counter::kLds);  // it may be there
   }
 }

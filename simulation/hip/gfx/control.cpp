@@ -52,8 +52,7 @@ void run_get_pc(Wave& wave, const Ins& ins) {
 }
 
 void report_barrier(Wave& wave, const Ins& ins, const std::string& message) {
-  const unsigned lane =
-      wave.exec() == 0 ? 0 : static_cast<unsigned>(std::countr_zero(wave.exec()));
+  const unsigned lane = wave.exec() == 0 ? 0 : static_cast<unsigned>(std::countr_zero(wave.exec()));
   wave.group->run->report(FindingKind::kDivergentBarrier, wave, *ins.from, lane, message);
 }
 
@@ -98,8 +97,7 @@ constexpr unsigned kModeRegister = 1, kCyclesRegister = 29;
 
 void set_mode(Wave& wave, const Instruction& from, std::uint32_t value) {
   if ((value & 15) != 0) {
-    wave.fail(OutcomeKind::kIllegalInstruction, from, 0,
-              "only rounding to nearest even is built");
+    wave.fail(OutcomeKind::kIllegalInstruction, from, 0, "only rounding to nearest even is built");
     return;
   }
   wave.mode.denormals = value >> 4 & 15;
@@ -114,15 +112,12 @@ struct Field {
   unsigned id, offset, size;
   explicit Field(std::uint32_t bits)
       : id(bits & 63), offset(bits >> 6 & 31), size((bits >> 11 & 31) + 1) {}
-  std::uint32_t mask() const {
-    return (size >= 32 ? ~0u : (1u << size) - 1) << offset;
-  }
+  std::uint32_t mask() const { return (size >= 32 ? ~0u : (1u << size) - 1) << offset; }
 };
 void run_get_register(Wave& wave, const Ins& ins) {
   const Field field(static_cast<std::uint32_t>(ins.from->sources[0].bits));
-  const std::uint32_t value = field.id == kModeRegister
-                                  ? mode_bits(wave)
-                                  : static_cast<std::uint32_t>(wave.executed);
+  const std::uint32_t value =
+      field.id == kModeRegister ? mode_bits(wave) : static_cast<std::uint32_t>(wave.executed);
   wave.set_scalar(ins.from->destination.index, (value & field.mask()) >> field.offset);
 }
 void run_set_register(Wave& wave, const Ins& ins) {
@@ -133,9 +128,7 @@ void run_set_register(Wave& wave, const Ins& ins) {
 void run_round_mode(Wave& wave, const Ins& ins) {
   set_mode(wave, *ins.from, (mode_bits(wave) & ~15u) | (ins.from->immediate & 15));
 }
-void run_denorm_mode(Wave& wave, const Ins& ins) {
-  wave.mode.denormals = ins.from->immediate & 15;
-}
+void run_denorm_mode(Wave& wave, const Ins& ins) { wave.mode.denormals = ins.from->immediate & 15; }
 
 // s_sendmsg_rtn_*: the time, in instructions.
 constexpr unsigned kGetRealTime = 131;

@@ -26,7 +26,7 @@ unsigned dpp16_source(unsigned control, unsigned lane) {
       return row | ((in_row - amount) & 15);
     case 0x14:
       return row | (amount == 0 ? 15 - in_row : in_row ^ 7);  // row_mirror, row_half_mirror
-    case 0x15:  // row_share
+    case 0x15:                                                // row_share
       return row | amount;
     case 0x16:  // row_xmask
       return row | (in_row ^ amount);
@@ -83,8 +83,8 @@ void move_rows(const Wave& wave, const DppControl& dpp, const std::uint32_t* row
       source = (lane & ~7u) | dpp.select[lane & 7];
     } else {
       source = dpp16_source(dpp.control, lane);
-      const bool is_masked = (dpp.row_mask >> (lane / 16) & 1) == 0 ||
-                             (dpp.bank_mask >> (lane % 16 / 4) & 1) == 0;
+      const bool is_masked =
+          (dpp.row_mask >> (lane / 16) & 1) == 0 || (dpp.bank_mask >> (lane % 16 / 4) & 1) == 0;
       if (is_masked) enabled &= ~(1u << lane);
     }
     const bool is_there =

@@ -71,8 +71,8 @@ Ins lowered(const Instruction& from, Executable& executable) {
   if (lane.run == nullptr) return ins;
   ins.lane = &lane;
   ins.function = from.clamp && lane.run_clamped != nullptr ? lane.run_clamped : lane.run;
-  ins.result_dwords = static_cast<std::uint8_t>(
-      lane.result_dwords != 0 ? lane.result_dwords : dwords_of(lane.result));
+  ins.result_dwords = static_cast<std::uint8_t>(lane.result_dwords != 0 ? lane.result_dwords
+                                                                        : dwords_of(lane.result));
   ins.has_modifiers = from.dpp.kind != Dpp::kNone || from.output != OutputModifier::kNone ||
                       (from.clamp && is_float(lane.result)) || lane.flushes;
   for (unsigned i = 0; i < lane.sources; ++i) {

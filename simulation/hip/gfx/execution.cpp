@@ -155,8 +155,7 @@ bool Execution::advance(Workgroup& group, std::uint64_t slice) {
         group.random = mix(group.random);
         turn = 16 + group.random % 512;
       }
-      group.executed +=
-          wave.checks != nullptr ? wave.execute_checked(turn) : wave.execute(turn);
+      group.executed += wave.checks != nullptr ? wave.execute_checked(turn) : wave.execute(turn);
       has_run = true;
       if (run_.is_over.load(std::memory_order_relaxed)) return true;
       if (!check_limits(wave)) return true;
@@ -172,10 +171,8 @@ bool Execution::advance(Workgroup& group, std::uint64_t slice) {
 
 bool Execution::check_limits(Wave& wave) {
   const Options& options = *run_.options;
-  const bool is_timeout =
-      options.max_instructions != 0 && wave.executed > options.max_instructions;
-  const bool is_stopped =
-      options.stop != nullptr && options.stop->load(std::memory_order_relaxed);
+  const bool is_timeout = options.max_instructions != 0 && wave.executed > options.max_instructions;
+  const bool is_stopped = options.stop != nullptr && options.stop->load(std::memory_order_relaxed);
   if (!is_timeout && !is_stopped) return true;
   const Ins& ins = wave.code[wave.pc == 0 ? 0 : wave.pc - 1];
   wave.fail(is_stopped ? OutcomeKind::kStopped : OutcomeKind::kTimeout, *ins.from, 0,
@@ -188,9 +185,10 @@ void Execution::report_deadlock(Workgroup& group) {
     if (wave.state == WaveState::kEnded) continue;
     const bool is_halted = wave.state == WaveState::kHalted;
     wave.fail(OutcomeKind::kDeadlock, *wave.code[wave.pc - 1].from, 0,
-              is_halted ? "the wave has halted, and no other can go on"
-                        : join("the barrier has ", group.arrived, " of ",
-                               group.waves.size() - group.ended, " waves, and no other can arrive"));
+              is_halted
+                  ? "the wave has halted, and no other can go on"
+                  : join("the barrier has ", group.arrived, " of ",
+                         group.waves.size() - group.ended, " waves, and no other can arrive"));
     return;
   }
 }

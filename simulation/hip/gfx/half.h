@@ -98,9 +98,7 @@ F16 half_extreme(F16 a, F16 b) {
     const auto s = static_cast<std::int16_t>(value.bits);
     return static_cast<std::int16_t>(s ^ ((s >> 15) & 0x7fff));
   };
-  const auto quiet = [](F16 value) {
-    return F16{static_cast<std::uint16_t>(value.bits | 0x200u)};
-  };
+  const auto quiet = [](F16 value) { return F16{static_cast<std::uint16_t>(value.bits | 0x200u)}; };
   F16 result = (order(a) < order(b)) != kIsMaximum ? a : b;
   if (is_nan(a)) result = b;
   if (is_nan(b)) result = a;

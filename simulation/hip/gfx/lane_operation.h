@@ -48,7 +48,7 @@ struct LaneOperation {
   std::uint8_t result_dwords = 0;  // 0: as the kind says
   bool reads_mask = false;
   bool writes_mask = false;
-  bool is_packed = false;      // halves of 32 bits, each selected and negated by itself
+  bool is_packed = false;  // halves of 32 bits, each selected and negated by itself
   bool flushes = false;    // f32 denormals, whatever the mode
 
   constexpr LaneOperation clamped(const LaneOperation& other) const {

@@ -67,9 +67,8 @@ void wide_sums(LaneArguments& x) {
   for (unsigned lane = 0; lane < kLanes; ++lane) {
     const u64 a = x.sources[0][lane] | u64{x.sources[0][kLanes + lane]} << 32;
     for (unsigned i = 0; i < 4; ++i) {
-      x.d[i * kLanes + lane] =
-          masked_sum_of_differences(static_cast<u32>(a >> (8 * i)), x.sources[1][lane],
-                                    x.sources[2][i * kLanes + lane]);
+      x.d[i * kLanes + lane] = masked_sum_of_differences(
+          static_cast<u32>(a >> (8 * i)), x.sources[1][lane], x.sources[2][i * kLanes + lane]);
     }
   }
 }
@@ -92,8 +91,7 @@ void add_logic(LaneOperations& o) {
   o[Opcode::v_bfi_b32] = lanes([](u32 a, u32 b, u32 c) { return (a & b) | (~a & c); });
   o[Opcode::v_cndmask_b32] = lanes([](u32 a, u32 b, bool m) { return m ? b : a; });
   o[Opcode::v_cndmask_b16] = lanes([](u16 a, u16 b, bool m) { return m ? b : a; });
-  o[Opcode::v_pack_b32_f16] =
-      lanes([](F16 a, F16 b) { return u32{a.bits} | u32{b.bits} << 16; });
+  o[Opcode::v_pack_b32_f16] = lanes([](F16 a, F16 b) { return u32{a.bits} | u32{b.bits} << 16; });
 }
 
 void add_shifts(LaneOperations& o) {
@@ -109,20 +107,19 @@ void add_shifts(LaneOperations& o) {
   o[Opcode::v_lshl_add_u32] = lanes([](u32 a, u32 b, u32 c) { return (a << (b & 31)) + c; });
   o[Opcode::v_add_lshl_u32] = lanes([](u32 a, u32 b, u32 c) { return (a + b) << (c & 31); });
   o[Opcode::v_lshl_or_b32] = lanes([](u32 a, u32 b, u32 c) { return a << (b & 31) | c; });
-  o[Opcode::v_alignbit_b32] = lanes(
-      [](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{a} << 32 | b) >> (c & 31)); });
+  o[Opcode::v_alignbit_b32] =
+      lanes([](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{a} << 32 | b) >> (c & 31)); });
   o[Opcode::v_alignbyte_b32] = lanes(
       [](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{a} << 32 | b) >> 8 * (c & 3)); });
 }
 
 void add_fields(LaneOperations& o) {
-  o[Opcode::v_bfe_u32] = lanes(
-      [](u32 a, u32 b, u32 c) { return a >> (b & 31) & ((u32{1} << (c & 31)) - 1); });
+  o[Opcode::v_bfe_u32] =
+      lanes([](u32 a, u32 b, u32 c) { return a >> (b & 31) & ((u32{1} << (c & 31)) - 1); });
   o[Opcode::v_bfe_i32] = lanes([](u32 a, u32 b, u32 c) {
     return sign_extended(static_cast<u32>(static_cast<i32>(a) >> (b & 31)), c & 31);
   });
-  o[Opcode::v_bfm_b32] =
-      lanes([](u32 a, u32 b) { return ((u32{1} << (a & 31)) - 1) << (b & 31); });
+  o[Opcode::v_bfm_b32] = lanes([](u32 a, u32 b) { return ((u32{1} << (a & 31)) - 1) << (b & 31); });
   o[Opcode::v_bfrev_b32] = lanes([](u32 a) { return reverse_bits(a); });
   o[Opcode::v_perm_b32] = lanes([](u32 a, u32 b, u32 c) {
     const u64 data = u64{a} << 32 | b;
@@ -148,8 +145,7 @@ void add_fields(LaneOperations& o) {
 }
 
 void add_bytes(LaneOperations& o) {
-  o[Opcode::v_sad_u8] =
-      lanes([](u32 a, u32 b, u32 c) { return sum_of_differences(a, b, c); });
+  o[Opcode::v_sad_u8] = lanes([](u32 a, u32 b, u32 c) { return sum_of_differences(a, b, c); });
   o[Opcode::v_sad_hi_u8] =
       lanes([](u32 a, u32 b, u32 c) { return (sum_of_differences(a, b, 0) << 16) + c; });
   o[Opcode::v_sad_u16] = lanes([](u32 a, u32 b, u32 c) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Comparisons: v_cmp_* and v_cmpx_*, which differ in what their mask is written to.
-#include "simulation/hip/gfx/half.h"
 #include "simulation/hip/gfx/float_bits.h"
+#include "simulation/hip/gfx/half.h"
 #include "simulation/hip/gfx/lanes.h"
 
 namespace halyard::inline v0::sim::gfx::HALYARD_GFX_ISA {
@@ -50,38 +50,38 @@ auto comparable(T a) {
   }
 }
 
-#define HALYARD_COMPARE(T, name, expression)                          \
-  set(o, HALYARD_COMPARISON(name), lanes([](T first, T second) {      \
-        [[maybe_unused]] const auto a = comparable(first);            \
-        [[maybe_unused]] const auto b = comparable(second);           \
-        return static_cast<bool>(expression);                         \
+#define HALYARD_COMPARE(T, name, expression)                     \
+  set(o, HALYARD_COMPARISON(name), lanes([](T first, T second) { \
+        [[maybe_unused]] const auto a = comparable(first);       \
+        [[maybe_unused]] const auto b = comparable(second);      \
+        return static_cast<bool>(expression);                    \
       }))
 
-#define HALYARD_COMPARE_INTEGERS(T, suffix)      \
-  HALYARD_COMPARE(T, lt_##suffix, a < b);        \
-  HALYARD_COMPARE(T, eq_##suffix, a == b);       \
-  HALYARD_COMPARE(T, le_##suffix, a <= b);       \
-  HALYARD_COMPARE(T, gt_##suffix, a > b);        \
-  HALYARD_COMPARE(T, ne_##suffix, a != b);       \
+#define HALYARD_COMPARE_INTEGERS(T, suffix) \
+  HALYARD_COMPARE(T, lt_##suffix, a < b);   \
+  HALYARD_COMPARE(T, eq_##suffix, a == b);  \
+  HALYARD_COMPARE(T, le_##suffix, a <= b);  \
+  HALYARD_COMPARE(T, gt_##suffix, a > b);   \
+  HALYARD_COMPARE(T, ne_##suffix, a != b);  \
   HALYARD_COMPARE(T, ge_##suffix, a >= b)
-#define HALYARD_COMPARE_CONSTANT(T, suffix)      \
-  HALYARD_COMPARE(T, f_##suffix, false);         \
+#define HALYARD_COMPARE_CONSTANT(T, suffix) \
+  HALYARD_COMPARE(T, f_##suffix, false);    \
   HALYARD_COMPARE(T, t_##suffix, true)
-#define HALYARD_COMPARE_FLOATS(T, suffix)                   \
-  HALYARD_COMPARE(T, lt_##suffix, a < b);                   \
-  HALYARD_COMPARE(T, eq_##suffix, a == b);                  \
-  HALYARD_COMPARE(T, le_##suffix, a <= b);                  \
-  HALYARD_COMPARE(T, gt_##suffix, a > b);                   \
-  HALYARD_COMPARE(T, lg_##suffix, a < b || a > b);          \
-  HALYARD_COMPARE(T, ge_##suffix, a >= b);                  \
-  HALYARD_COMPARE(T, o_##suffix, a == a && b == b);         \
-  HALYARD_COMPARE(T, u_##suffix, a != a || b != b);         \
-  HALYARD_COMPARE(T, nge_##suffix, !(a >= b));              \
-  HALYARD_COMPARE(T, nlg_##suffix, !(a < b || a > b));      \
-  HALYARD_COMPARE(T, ngt_##suffix, !(a > b));               \
-  HALYARD_COMPARE(T, nle_##suffix, !(a <= b));              \
-  HALYARD_COMPARE(T, neq_##suffix, a != b);                 \
-  HALYARD_COMPARE(T, nlt_##suffix, !(a < b));               \
+#define HALYARD_COMPARE_FLOATS(T, suffix)              \
+  HALYARD_COMPARE(T, lt_##suffix, a < b);              \
+  HALYARD_COMPARE(T, eq_##suffix, a == b);             \
+  HALYARD_COMPARE(T, le_##suffix, a <= b);             \
+  HALYARD_COMPARE(T, gt_##suffix, a > b);              \
+  HALYARD_COMPARE(T, lg_##suffix, a<b || a> b);        \
+  HALYARD_COMPARE(T, ge_##suffix, a >= b);             \
+  HALYARD_COMPARE(T, o_##suffix, a == a && b == b);    \
+  HALYARD_COMPARE(T, u_##suffix, a != a || b != b);    \
+  HALYARD_COMPARE(T, nge_##suffix, !(a >= b));         \
+  HALYARD_COMPARE(T, nlg_##suffix, !(a < b || a > b)); \
+  HALYARD_COMPARE(T, ngt_##suffix, !(a > b));          \
+  HALYARD_COMPARE(T, nle_##suffix, !(a <= b));         \
+  HALYARD_COMPARE(T, neq_##suffix, a != b);            \
+  HALYARD_COMPARE(T, nlt_##suffix, !(a < b));          \
   HALYARD_COMPARE_CONSTANT(T, suffix)
 
 void add_integers(LaneOperations& o) {

@@ -53,9 +53,8 @@ void add_numbers(LaneOperations& o) {
   o[Opcode::v_cvt_f32_ubyte1] = lanes([](u32 a) { return static_cast<float>(a >> 8 & 0xff); });
   o[Opcode::v_cvt_f32_ubyte2] = lanes([](u32 a) { return static_cast<float>(a >> 16 & 0xff); });
   o[Opcode::v_cvt_f32_ubyte3] = lanes([](u32 a) { return static_cast<float>(a >> 24); });
-  o[Opcode::v_cvt_off_f32_i4] = lanes([](u32 a) {
-    return static_cast<float>(static_cast<i32>(a << 28) >> 28) * 0.0625f;
-  });
+  o[Opcode::v_cvt_off_f32_i4] =
+      lanes([](u32 a) { return static_cast<float>(static_cast<i32>(a << 28) >> 28) * 0.0625f; });
 }
 
 void add_halves(LaneOperations& o) {

@@ -63,8 +63,7 @@ void add_double(LaneOperations& o) {
   o[Opcode::v_rcp_f64] = lanes([](double a) { return 1 / a; });
   o[Opcode::v_sqrt_f64] = lanes([](double a) { return std::sqrt(a); });
   o[Opcode::v_rsq_f64] = lanes([](double a) { return 1 / std::sqrt(a); });
-  o[Opcode::v_trig_preop_f64] =
-      lanes([](double a, std::uint32_t b) { return trig_preop(a, b); });
+  o[Opcode::v_trig_preop_f64] = lanes([](double a, std::uint32_t b) { return trig_preop(a, b); });
 }
 
 }  // namespace halyard::inline v0::sim::gfx::HALYARD_GFX_ISA

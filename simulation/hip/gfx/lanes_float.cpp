@@ -60,8 +60,7 @@ T div_fixup(T a, T b, T c) {
   const T infinity = std::numeric_limits<T>::infinity();
   if (c != c) return quieted(c);
   if (b != b) return quieted(b);
-  if ((denominator == 0 && numerator == 0) ||
-      (denominator == infinity && numerator == infinity)) {
+  if ((denominator == 0 && numerator == 0) || (denominator == infinity && numerator == infinity)) {
     return std::bit_cast<T>(kSignBit<T> | kInfinityBits<T> | kQuietBit<T>);
   }
   if (denominator == 0 || numerator == infinity) return with_sign(kInfinityBits<T>);

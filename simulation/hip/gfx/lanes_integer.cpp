@@ -49,41 +49,39 @@ void add_order(LaneOperations& o, Opcode least, Opcode most, Opcode least3, Opco
 
 void add_sums(LaneOperations& o) {
   o[Opcode::v_add_nc_u32] =
-      lanes([](u32 a, u32 b) { return a + b; }).clamped(lanes([](u32 a, u32 b) {
-        return saturated_u32(u64{a} + b);
-      }));
-  o[Opcode::v_sub_nc_u32] =
-      lanes([](u32 a, u32 b) { return a - b; }).clamped(lanes([](u32 a, u32 b) {
-        return a < b ? 0 : a - b;
-      }));
-  o[Opcode::v_subrev_nc_u32] =
-      lanes([](u32 a, u32 b) { return b - a; }).clamped(lanes([](u32 a, u32 b) {
-        return b < a ? 0 : b - a;
-      }));
+      lanes([](u32 a, u32 b) {
+        return a + b;
+      }).clamped(lanes([](u32 a, u32 b) { return saturated_u32(u64{a} + b); }));
+  o[Opcode::v_sub_nc_u32] = lanes([](u32 a, u32 b) {
+                              return a - b;
+                            }).clamped(lanes([](u32 a, u32 b) { return a < b ? 0 : a - b; }));
+  o[Opcode::v_subrev_nc_u32] = lanes([](u32 a, u32 b) {
+                                 return b - a;
+                               }).clamped(lanes([](u32 a, u32 b) { return b < a ? 0 : b - a; }));
   o[Opcode::v_add_nc_i32] =
-      lanes([](u32 a, u32 b) { return a + b; }).clamped(lanes([](i32 a, i32 b) {
-        return saturated_i32(i64{a} + b);
-      }));
+      lanes([](u32 a, u32 b) {
+        return a + b;
+      }).clamped(lanes([](i32 a, i32 b) { return saturated_i32(i64{a} + b); }));
   o[Opcode::v_sub_nc_i32] =
-      lanes([](u32 a, u32 b) { return a - b; }).clamped(lanes([](i32 a, i32 b) {
-        return saturated_i32(i64{a} - b);
-      }));
+      lanes([](u32 a, u32 b) {
+        return a - b;
+      }).clamped(lanes([](i32 a, i32 b) { return saturated_i32(i64{a} - b); }));
   o[Opcode::v_add_nc_u16] =
-      lanes([](u16 a, u16 b) { return static_cast<u16>(a + b); }).clamped(lanes([](u16 a, u16 b) {
-        return saturated_u16(i64{a} + b);
-      }));
+      lanes([](u16 a, u16 b) {
+        return static_cast<u16>(a + b);
+      }).clamped(lanes([](u16 a, u16 b) { return saturated_u16(i64{a} + b); }));
   o[Opcode::v_sub_nc_u16] =
-      lanes([](u16 a, u16 b) { return static_cast<u16>(a - b); }).clamped(lanes([](u16 a, u16 b) {
-        return saturated_u16(i64{a} - b);
-      }));
+      lanes([](u16 a, u16 b) {
+        return static_cast<u16>(a - b);
+      }).clamped(lanes([](u16 a, u16 b) { return saturated_u16(i64{a} - b); }));
   o[Opcode::v_add_nc_i16] =
-      lanes([](u16 a, u16 b) { return static_cast<u16>(a + b); }).clamped(lanes([](i16 a, i16 b) {
-        return saturated_i16(i64{a} + b);
-      }));
+      lanes([](u16 a, u16 b) {
+        return static_cast<u16>(a + b);
+      }).clamped(lanes([](i16 a, i16 b) { return saturated_i16(i64{a} + b); }));
   o[Opcode::v_sub_nc_i16] =
-      lanes([](u16 a, u16 b) { return static_cast<u16>(a - b); }).clamped(lanes([](i16 a, i16 b) {
-        return saturated_i16(i64{a} - b);
-      }));
+      lanes([](u16 a, u16 b) {
+        return static_cast<u16>(a - b);
+      }).clamped(lanes([](i16 a, i16 b) { return saturated_i16(i64{a} - b); }));
   o[Opcode::v_add3_u32] = lanes([](u32 a, u32 b, u32 c) { return a + b + c; });
   o[Opcode::v_xad_u32] = lanes([](u32 a, u32 b, u32 c) { return (a ^ b) + c; });
 }
@@ -92,17 +90,17 @@ void add_sums(LaneOperations& o) {
 void add_carries(LaneOperations& o) {
   using Sum = WithMask<u32>;
   o[Opcode::v_add_co_u32] =
-      lanes([](u32 a, u32 b) { return Sum{a + b, a + b < a}; }).clamped(lanes([](u32 a, u32 b) {
-        return Sum{saturated_u32(u64{a} + b), a + b < a};
-      }));
+      lanes([](u32 a, u32 b) {
+        return Sum{a + b, a + b < a};
+      }).clamped(lanes([](u32 a, u32 b) { return Sum{saturated_u32(u64{a} + b), a + b < a}; }));
   o[Opcode::v_sub_co_u32] =
-      lanes([](u32 a, u32 b) { return Sum{a - b, a < b}; }).clamped(lanes([](u32 a, u32 b) {
-        return Sum{a < b ? 0 : a - b, a < b};
-      }));
+      lanes([](u32 a, u32 b) {
+        return Sum{a - b, a < b};
+      }).clamped(lanes([](u32 a, u32 b) { return Sum{a < b ? 0 : a - b, a < b}; }));
   o[Opcode::v_subrev_co_u32] =
-      lanes([](u32 a, u32 b) { return Sum{b - a, b < a}; }).clamped(lanes([](u32 a, u32 b) {
-        return Sum{b < a ? 0 : b - a, b < a};
-      }));
+      lanes([](u32 a, u32 b) {
+        return Sum{b - a, b < a};
+      }).clamped(lanes([](u32 a, u32 b) { return Sum{b < a ? 0 : b - a, b < a}; }));
   o[Opcode::v_add_co_ci_u32] = lanes([](u32 a, u32 b, bool carry) {
                                  const u64 sum = u64{a} + b + u64{carry};
                                  return Sum{static_cast<u32>(sum), sum >> 32 != 0};
@@ -145,8 +143,7 @@ void add_products(LaneOperations& o) {
       lanes([](u32 a, u32 b) { return static_cast<u32>(signed24(a) * signed24(b)); });
   o[Opcode::v_mul_hi_i32_i24] =
       lanes([](u32 a, u32 b) { return static_cast<u32>(signed24(a) * signed24(b) >> 32); });
-  o[Opcode::v_mul_lo_u16] =
-      lanes([](u16 a, u16 b) { return static_cast<u16>(u32{a} * u32{b}); });
+  o[Opcode::v_mul_lo_u16] = lanes([](u16 a, u16 b) { return static_cast<u16>(u32{a} * u32{b}); });
   o[Opcode::v_mad_u32_u24] = lanes([](u32 a, u32 b, u32 c) {
                                return low24(a) * low24(b) + c;
                              }).clamped(lanes([](u32 a, u32 b, u32 c) {
@@ -157,26 +154,22 @@ void add_products(LaneOperations& o) {
                              }).clamped(lanes([](u32 a, u32 b, i32 c) {
     return saturated_i32(signed24(a) * signed24(b) + c);
   }));
-  o[Opcode::v_mad_u16] = lanes([](u16 a, u16 b, u16 c) {
-                           return static_cast<u16>(u32{a} * u32{b} + c);
-                         }).clamped(lanes([](u16 a, u16 b, u16 c) {
-    return saturated_u16(i64{a} * b + c);
-  }));
-  o[Opcode::v_mad_i16] = lanes([](i16 a, i16 b, i16 c) {
-                           return static_cast<i16>(i32{a} * i32{b} + c);
-                         }).clamped(lanes([](i16 a, i16 b, i16 c) {
-    return saturated_i16(i64{a} * b + c);
-  }));
-  o[Opcode::v_mad_u32_u16] = lanes([](u16 a, u16 b, u32 c) {
-                               return u32{a} * u32{b} + c;
-                             }).clamped(lanes([](u16 a, u16 b, u32 c) {
-    return saturated_u32(u64{a} * b + c);
-  }));
-  o[Opcode::v_mad_i32_i16] = lanes([](i16 a, i16 b, u32 c) {
-                               return static_cast<u32>(i32{a} * i32{b}) + c;
-                             }).clamped(lanes([](i16 a, i16 b, i32 c) {
-    return saturated_i32(i64{a} * b + c);
-  }));
+  o[Opcode::v_mad_u16] =
+      lanes([](u16 a, u16 b, u16 c) {
+        return static_cast<u16>(u32{a} * u32{b} + c);
+      }).clamped(lanes([](u16 a, u16 b, u16 c) { return saturated_u16(i64{a} * b + c); }));
+  o[Opcode::v_mad_i16] =
+      lanes([](i16 a, i16 b, i16 c) {
+        return static_cast<i16>(i32{a} * i32{b} + c);
+      }).clamped(lanes([](i16 a, i16 b, i16 c) { return saturated_i16(i64{a} * b + c); }));
+  o[Opcode::v_mad_u32_u16] =
+      lanes([](u16 a, u16 b, u32 c) {
+        return u32{a} * u32{b} + c;
+      }).clamped(lanes([](u16 a, u16 b, u32 c) { return saturated_u32(u64{a} * b + c); }));
+  o[Opcode::v_mad_i32_i16] =
+      lanes([](i16 a, i16 b, u32 c) {
+        return static_cast<u32>(i32{a} * i32{b}) + c;
+      }).clamped(lanes([](i16 a, i16 b, i32 c) { return saturated_i32(i64{a} * b + c); }));
 }
 
 }  // namespace

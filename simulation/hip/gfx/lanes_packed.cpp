@@ -47,19 +47,21 @@ LaneOperation three(F) {
 
 template <class T>
 T clamped(i64 value) {
-  return static_cast<T>(std::clamp<i64>(value, std::numeric_limits<T>::min(),
-                                        std::numeric_limits<T>::max()));
+  return static_cast<T>(
+      std::clamp<i64>(value, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
 }
 
 template <class T>
 void add_sums(LaneOperations& o, Opcode add, Opcode subtract, Opcode multiply_add) {
-  o[add] = two<T>([](T a, T b) { return static_cast<T>(a + b); })
-               .clamped(two<T>([](T a, T b) { return clamped<T>(i64{a} + b); }));
-  o[subtract] = two<T>([](T a, T b) { return static_cast<T>(a - b); })
-                    .clamped(two<T>([](T a, T b) { return clamped<T>(i64{a} - b); }));
-  o[multiply_add] =
-      three<T>([](T a, T b, T c) { return static_cast<T>(i64{a} * b + c); })
-          .clamped(three<T>([](T a, T b, T c) { return clamped<T>(i64{a} * b + c); }));
+  o[add] = two<T>([](T a, T b) {
+             return static_cast<T>(a + b);
+           }).clamped(two<T>([](T a, T b) { return clamped<T>(i64{a} + b); }));
+  o[subtract] = two<T>([](T a, T b) {
+                  return static_cast<T>(a - b);
+                }).clamped(two<T>([](T a, T b) { return clamped<T>(i64{a} - b); }));
+  o[multiply_add] = three<T>([](T a, T b, T c) {
+                      return static_cast<T>(i64{a} * b + c);
+                    }).clamped(three<T>([](T a, T b, T c) { return clamped<T>(i64{a} * b + c); }));
 }
 
 void add_integers(LaneOperations& o) {
@@ -87,11 +89,13 @@ F16 unit(F16 a) {
 
 void add_floats(LaneOperations& o) {
   o[Opcode::v_pk_add_f16] =
-      two<F16>([](F16 a, F16 b) { return to_half(to_float(a) + to_float(b)); })
-          .clamped(two<F16>([](F16 a, F16 b) { return unit(to_half(to_float(a) + to_float(b))); }));
+      two<F16>([](F16 a, F16 b) {
+        return to_half(to_float(a) + to_float(b));
+      }).clamped(two<F16>([](F16 a, F16 b) { return unit(to_half(to_float(a) + to_float(b))); }));
   o[Opcode::v_pk_mul_f16] =
-      two<F16>([](F16 a, F16 b) { return to_half(to_float(a) * to_float(b)); })
-          .clamped(two<F16>([](F16 a, F16 b) { return unit(to_half(to_float(a) * to_float(b))); }));
+      two<F16>([](F16 a, F16 b) {
+        return to_half(to_float(a) * to_float(b));
+      }).clamped(two<F16>([](F16 a, F16 b) { return unit(to_half(to_float(a) * to_float(b))); }));
   o[Opcode::v_pk_min_f16] = two<F16>([](F16 a, F16 b) {
                               return minimum(a, b);
                             }).clamped(two<F16>([](F16 a, F16 b) { return unit(minimum(a, b)); }));
@@ -139,8 +143,7 @@ void add_dots(LaneOperations& o) {
   o[Opcode::v_dot2_f16_f16] = lanes([](u32 a, u32 b, F16 c) {
     F16 sum = c;
     for (unsigned i = 0; i < 2; ++i) {
-      const F16 product =
-          to_half(to_float(half_of<F16>(a, i)) * to_float(half_of<F16>(b, i)));
+      const F16 product = to_half(to_float(half_of<F16>(a, i)) * to_float(half_of<F16>(b, i)));
       sum = to_half(to_float(sum) + to_float(product));
     }
     return sum;

@@ -30,8 +30,7 @@ std::string check(const Run& run) {
              text_of(kernel.required_block);
     }
   }
-  const std::uint64_t items =
-      std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
+  const std::uint64_t items = std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
   if (items > std::min(kernel.max_block, 1024u)) {
     return "workgroup " + text_of(launch.block) + " is too large";
   }
@@ -69,7 +68,8 @@ std::uint64_t hidden_value(const Run& run, std::string_view kind) {
 
 void fill_arguments(Run& run) {
   const Kernel& kernel = *run.kernel;
-  const std::size_t size = std::max<std::size_t>(kernel.argument_bytes, run.launch->arguments.size());
+  const std::size_t size =
+      std::max<std::size_t>(kernel.argument_bytes, run.launch->arguments.size());
   run.kernarg.assign((size + 7) / 8 + 2, 0);
   auto* const bytes = reinterpret_cast<std::byte*>(run.kernarg.data());
   if (!run.launch->arguments.empty()) {
@@ -116,13 +116,12 @@ std::string prepare(Run& run) {
   run.items = launch.block[0] * launch.block[1] * launch.block[2];
   run.workgroups = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
   const bool has_stack = run.code->descriptor.has_dynamic_stack();
-  run.scratch_bytes =
-      (run.kernel->scratch_bytes + (has_stack ? kDynamicStack : 0) + 15) & ~15u;
+  run.scratch_bytes = (run.kernel->scratch_bytes + (has_stack ? kDynamicStack : 0) + 15) & ~15u;
   fill_arguments(run);
   fill_packet(run);
   const std::uint64_t kernarg_size = std::max<std::uint64_t>(run.kernel->argument_bytes, 16);
-  run.windows[0] = {kKernargAddress, kKernargAddress + std::min<std::uint64_t>(
-                                                           kernarg_size, 8 * run.kernarg.size()),
+  run.windows[0] = {kKernargAddress,
+                    kKernargAddress + std::min<std::uint64_t>(kernarg_size, 8 * run.kernarg.size()),
                     reinterpret_cast<std::byte*>(run.kernarg.data()), false};
   run.windows[1] = {kPacketAddress, kPacketAddress + run.packet.size(), run.packet.data(), false};
   run.windows[2] = {kHeapAddress, kHeapAddress + kHeapBytes,

@@ -12,7 +12,8 @@
 namespace halyard::inline v0::sim::gfx {
 
 // Checks run.launch and fills what follows from it and from run.program: the kernel, its arguments,
-// the hidden ones among them, and the dispatch packet. A sentence about what does not fit, or empty.
+// the hidden ones among them, and the dispatch packet. A sentence about what does not fit, or
+// empty.
 std::string prepare(Run& run);
 
 // The registers of a wave that begins. Returns which scalar registers are defined.

@@ -43,9 +43,8 @@ void run_store_two(Wave& wave, const Ins& ins) {
     }
     for (unsigned i = 0; i < 2; ++i) {
       const auto offset = static_cast<std::uint32_t>(i == 0 ? from.offset : from.offset1);
-      std::byte* const bytes =
-          places.find_at(lane, offset * kBytes * kStride, kBytes,
-                         kExchange ? LdsAccess::kAtomic : LdsAccess::kWrite);
+      std::byte* const bytes = places.find_at(lane, offset * kBytes * kStride, kBytes,
+                                              kExchange ? LdsAccess::kAtomic : LdsAccess::kWrite);
       if (bytes == nullptr) return;
       std::memcpy(olds + i * kDwords, bytes, kBytes);
       std::memcpy(bytes, values + i * kDwords, kBytes);
@@ -95,8 +94,7 @@ void run_backward_permute(Wave& wave, const Ins& ins) {
   const std::uint32_t* const data = wave.row(from.sources[1].index);
   RowBuffer result;
   for (unsigned lane = 0; lane < kLanes; ++lane) {
-    const unsigned source =
-        (address[lane] + static_cast<std::uint32_t>(from.offset)) / 4 % kLanes;
+    const unsigned source = (address[lane] + static_cast<std::uint32_t>(from.offset)) / 4 % kLanes;
     result.rows[lane] = (wave.exec() >> source & 1) != 0 ? data[source] : 0;
   }
   write_rows(wave, from.destination.index, result.rows, 1, wave.exec());

@@ -30,7 +30,7 @@ enum class RowSource : std::uint8_t { kNone, kVector, kScalar, kConstant, kSpeci
 
 struct InsSource {
   RowSource from = RowSource::kNone;
-  std::uint16_t index = 0;             // register
+  std::uint16_t index = 0;              // register
   const std::uint32_t* rows = nullptr;  // kConstant
 };
 
@@ -42,7 +42,7 @@ struct Ins {
   const LaneOperation* lane = nullptr;
   std::array<InsSource, 3> sources{};
   std::uint8_t result_dwords = 0;
-  bool has_modifiers = false;   // any but the plainest sources and results
+  bool has_modifiers = false;     // any but the plainest sources and results
   std::uint16_t destination = 0;  // vector register
   std::uint32_t counted = 0;      // ~0 for instructions of lanes
 };
@@ -71,7 +71,7 @@ inline constexpr unsigned kVectorRows = kVectorRegisters + 16;
 
 // MODE (manual, 3.3).
 struct Mode {
-  std::uint8_t round = 0;      // bits 1-0 of f32, 3-2 of f16 and f64; 0: nearest even
+  std::uint8_t round = 0;       // bits 1-0 of f32, 3-2 of f16 and f64; 0: nearest even
   std::uint8_t denormals = 15;  // the same; of two bits, the first keeps inputs, the second results
   bool dx10_clamp = true;
   bool ieee = true;
@@ -120,12 +120,14 @@ struct alignas(64) Wave {
   }
   // The value of an operand that is the same for all lanes.
   std::uint32_t read32(const Operand& operand) const {
-    if (operand.kind == OperandKind::kScalar) [[likely]] return scalar(operand.index);
+    if (operand.kind == OperandKind::kScalar) [[likely]]
+      return scalar(operand.index);
     if (operand.kind == OperandKind::kConstant) return static_cast<std::uint32_t>(operand.bits);
     return static_cast<std::uint32_t>(read_special(operand) >> special_shift(operand));
   }
   std::uint64_t read64(const Operand& operand) const {
-    if (operand.kind == OperandKind::kScalar) [[likely]] return scalar64(operand.index);
+    if (operand.kind == OperandKind::kScalar) [[likely]]
+      return scalar64(operand.index);
     if (operand.kind == OperandKind::kConstant) return operand.bits;
     return read_special(operand);
   }

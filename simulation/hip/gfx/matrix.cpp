@@ -32,7 +32,8 @@ void read_floats(Wave& wave, const Operand& operand, bool is_bfloat, Matrix<floa
     for (unsigned k = 0; k < kSize; ++k) {
       const std::uint32_t pair = wave.row(operand.index + k / 2)[i];
       const bool is_high = k % 2 != 0;
-      const float value = element(static_cast<std::uint16_t>(is_high ? pair >> 16 : pair), is_bfloat);
+      const float value =
+          element(static_cast<std::uint16_t>(is_high ? pair >> 16 : pair), is_bfloat);
       matrix.at[i][k] = (is_high ? operand.negate_high : operand.negate) ? -value : value;
     }
   }
@@ -43,8 +44,8 @@ void read_integers(Wave& wave, const Operand& operand, Matrix<std::int32_t>& mat
   constexpr unsigned kEach = 32 / kBits;
   for (unsigned i = 0; i < kSize; ++i) {
     for (unsigned k = 0; k < kSize; ++k) {
-      const std::uint32_t top =
-          wave.row(operand.index + k / kEach)[i] >> (k % kEach * kBits) << (32 - kBits);
+      const std::uint32_t top = wave.row(operand.index + k / kEach)[i] >> (k % kEach * kBits)
+                                                                              << (32 - kBits);
       matrix.at[i][k] = operand.negate ? static_cast<std::int32_t>(top) >> (32 - kBits)
                                        : static_cast<std::int32_t>(top >> (32 - kBits));
     }

@@ -36,8 +36,7 @@ void run_fma_mix(Wave& wave, const Ins& ins) {
   RowBuffer result;
   for (unsigned lane = 0; lane < kLanes; ++lane) {
     const float sum = std::fma(a[lane], b[lane], c[lane]);
-    result.rows[lane] =
-        is_half ? isa_base::float_to_half(sum) : std::bit_cast<std::uint32_t>(sum);
+    result.rows[lane] = is_half ? isa_base::float_to_half(sum) : std::bit_cast<std::uint32_t>(sum);
   }
   const ValueKind kind = is_half ? ValueKind::kF16 : ValueKind::kF32;
   modify_result(wave, from, kind, result.rows, false);

@@ -31,7 +31,8 @@ inline std::byte* find_global(Wave& wave, const Instruction& from, unsigned lane
                               std::uint64_t address, std::uint32_t size, LdsAccess access) {
   const bool is_write = access != LdsAccess::kRead;
   std::byte* const bytes = wave.worker->find(address, size, is_write);
-  if (bytes == nullptr) [[unlikely]] fail_access(wave, from, lane, address, size, is_write);
+  if (bytes == nullptr) [[unlikely]]
+    fail_access(wave, from, lane, address, size, is_write);
   return bytes;
 }
 
@@ -110,8 +111,8 @@ class ScratchPlaces {
   const std::uint32_t* rows_ = nullptr;
 };
 
-// MUBUF. What is out of range reads 0 and is not written: `find` answers then with bytes that nobody
-// reads. Each register is in range or not by itself.
+// MUBUF. What is out of range reads 0 and is not written: `find` answers then with bytes that
+// nobody reads. Each register is in range or not by itself.
 class BufferPlaces {
  public:
   BufferPlaces(Wave& wave, const Ins& ins);

@@ -48,7 +48,8 @@ Place Run::place_of(const Wave& wave, const Instruction& at, unsigned lane) cons
   // Both of a pair, where it is one.
   const auto* const all = program->instructions.data();
   const auto index = static_cast<std::size_t>(&at - all);
-  place.instruction = print(std::span(program->instructions).subspan(index, at.is_dual_with_next ? 2 : 1));
+  place.instruction =
+      print(std::span(program->instructions).subspan(index, at.is_dual_with_next ? 2 : 1));
   place.block = wave.group->index;
   place.wave = wave.index;
   place.lane = lane;

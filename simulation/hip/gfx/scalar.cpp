@@ -258,31 +258,31 @@ Handler shift_handler(Opcode opcode) {
 }
 
 // F combines two masks of 32 or 64 bits.
-#define HALYARD_LOGIC(name, expression)                                                    \
-  case Opcode::s_##name##_b32:                                                             \
-    return run<[](Scalar x) {                                                              \
-      const u32 a = x.a(), b = x.b();                                                      \
-      x.set_test(expression);                                                              \
-    }>;                                                                                    \
-  case Opcode::s_##name##_b64:                                                             \
-    return run<[](Scalar x) {                                                              \
-      const u64 a = x.wide_a(), b = x.wide_b();                                            \
-      x.set_test64(expression);                                                            \
+#define HALYARD_LOGIC(name, expression)         \
+  case Opcode::s_##name##_b32:                  \
+    return run<[](Scalar x) {                   \
+      const u32 a = x.a(), b = x.b();           \
+      x.set_test(expression);                   \
+    }>;                                         \
+  case Opcode::s_##name##_b64:                  \
+    return run<[](Scalar x) {                   \
+      const u64 a = x.wide_a(), b = x.wide_b(); \
+      x.set_test64(expression);                 \
     }>
-#define HALYARD_SAVE_EXEC(name, expression)                                                \
-  case Opcode::s_##name##_saveexec_b32:                                                    \
-    return run<save_exec32<[](u32 a, u32 e) { return static_cast<u32>(expression); }>>;    \
-  case Opcode::s_##name##_saveexec_b64:                                                    \
+#define HALYARD_SAVE_EXEC(name, expression)                                             \
+  case Opcode::s_##name##_saveexec_b32:                                                 \
+    return run<save_exec32<[](u32 a, u32 e) { return static_cast<u32>(expression); }>>; \
+  case Opcode::s_##name##_saveexec_b64:                                                 \
     return run<save_exec64<[](u64 a, u64 e) { return static_cast<u64>(expression); }>>
-#define HALYARD_WRITE_EXEC(name, expression)                                               \
-  case Opcode::s_##name##_wrexec_b32:                                                      \
-    return run<write_exec32<[](u32 a, u32 e) { return static_cast<u32>(expression); }>>;   \
-  case Opcode::s_##name##_wrexec_b64:                                                      \
+#define HALYARD_WRITE_EXEC(name, expression)                                             \
+  case Opcode::s_##name##_wrexec_b32:                                                    \
+    return run<write_exec32<[](u32 a, u32 e) { return static_cast<u32>(expression); }>>; \
+  case Opcode::s_##name##_wrexec_b64:                                                    \
     return run<write_exec64<[](u64 a, u64 e) { return static_cast<u64>(expression); }>>
 
 Handler logic_handler(Opcode opcode) {
   switch (opcode) {
-    HALYARD_LOGIC(and, a& b);
+    HALYARD_LOGIC(and, a & b);
     HALYARD_LOGIC(or, a | b);
     HALYARD_LOGIC(xor, a ^ b);
     HALYARD_LOGIC(nand, ~(a & b));
@@ -290,7 +290,7 @@ Handler logic_handler(Opcode opcode) {
     HALYARD_LOGIC(xnor, ~(a ^ b));
     HALYARD_LOGIC(and_not1, a & ~b);
     HALYARD_LOGIC(or_not1, a | ~b);
-    HALYARD_SAVE_EXEC(and, a& e);
+    HALYARD_SAVE_EXEC(and, a & e);
     HALYARD_SAVE_EXEC(or, a | e);
     HALYARD_SAVE_EXEC(xor, a ^ e);
     HALYARD_SAVE_EXEC(nand, ~(a & e));
@@ -382,12 +382,12 @@ Handler move_handler(Opcode opcode) {
   }
 }
 
-#define HALYARD_COMPARE(name, operation)                                                  \
-  case Opcode::s_cmp_##name##_i32:                                                        \
-  case Opcode::s_cmpk_##name##_i32:                                                       \
+#define HALYARD_COMPARE(name, operation)                                                      \
+  case Opcode::s_cmp_##name##_i32:                                                            \
+  case Opcode::s_cmpk_##name##_i32:                                                           \
     return run<[](Scalar x) { x.wave.scc = (as_signed(x.a()) operation as_signed(x.b())); }>; \
-  case Opcode::s_cmp_##name##_u32:                                                        \
-  case Opcode::s_cmpk_##name##_u32:                                                       \
+  case Opcode::s_cmp_##name##_u32:                                                            \
+  case Opcode::s_cmpk_##name##_u32:                                                           \
     return run<[](Scalar x) { x.wave.scc = (x.a() operation x.b()); }>
 
 Handler compare_handler(Opcode opcode) {

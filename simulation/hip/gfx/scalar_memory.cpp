@@ -21,9 +21,10 @@ bool load(Wave& wave, const Instruction& from, std::uint64_t address, unsigned f
   address &= ~std::uint64_t{3};
   const std::byte* const bytes = wave.worker->find(address, 4 * dwords, false);
   if (bytes == nullptr) {
-    wave.fail(OutcomeKind::kIllegalAddress, from, 0,
-              join("reads ", 4 * dwords, " bytes at ", hex(address), ", which are in no allocation"),
-              address);
+    wave.fail(
+        OutcomeKind::kIllegalAddress, from, 0,
+        join("reads ", 4 * dwords, " bytes at ", hex(address), ", which are in no allocation"),
+        address);
     return false;
   }
   for (unsigned i = 0; i < dwords; ++i) {
@@ -44,9 +45,8 @@ void run_load(Wave& wave, const Ins& ins) {
 void run_buffer_load(Wave& wave, const Ins& ins) {
   const Instruction& from = *ins.from;
   const BufferDescriptor buffer(wave, from.sources[0].index);
-  const std::uint64_t size = buffer.stride == 0
-                                 ? buffer.records
-                                 : std::uint64_t{buffer.records} * buffer.stride;
+  const std::uint64_t size =
+      buffer.stride == 0 ? buffer.records : std::uint64_t{buffer.records} * buffer.stride;
   const std::uint64_t offset = offset_of(wave, from) & ~std::uint64_t{3};
   const unsigned first = from.destination.index;
   for (unsigned i = 0; i < registers_of(from.destination.type); ++i) {

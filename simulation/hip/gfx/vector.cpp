@@ -48,8 +48,7 @@ void compute_modified(Wave& wave, const Ins& ins, Computed& computed) {
   RowBuffer buffers[3];
   computed.enabled = wave.exec();
   for (unsigned i = 0; i < lane.sources; ++i) {
-    x.sources[i] =
-        prepared_rows(wave, ins, i, lane.kinds[i], buffers[i], computed.enabled);
+    x.sources[i] = prepared_rows(wave, ins, i, lane.kinds[i], buffers[i], computed.enabled);
   }
   if (lane.reads_mask) x.mask_in = mask_in(wave, ins);
   x.d = computed.result.rows;
@@ -294,8 +293,7 @@ void write_result(Wave& wave, const Ins& ins, ValueKind kind, const std::uint32_
   std::uint32_t* const d = wave.row(ins.destination);
   const unsigned shift = ins.from->destination.high ? 16 : 0;
   for (unsigned lane = 0; lane < kLanes; ++lane) {
-    const std::uint32_t merged =
-        (d[lane] & ~(0xffffu << shift)) | (rows[lane] & 0xffffu) << shift;
+    const std::uint32_t merged = (d[lane] & ~(0xffffu << shift)) | (rows[lane] & 0xffffu) << shift;
     d[lane] = (mask >> lane & 1) != 0 ? merged : d[lane];
   }
 }

@@ -52,7 +52,7 @@ struct Workgroup {
   std::vector<std::byte> lds;
   std::uint64_t executed = 0;
   std::uint64_t random = 0;
-  std::unique_ptr<LdsChecks> lds_checks;           // in strict mode
+  std::unique_ptr<LdsChecks> lds_checks;        // in strict mode
   std::vector<std::unique_ptr<Checks>> checks;  // of each wave, in strict mode
 
   // Opens the barrier if all waves that are left have arrived.
