@@ -126,8 +126,10 @@ bool Loader::read_image() {
     if (segment.memory_size > kMaxImage || segment.address > ~std::uint64_t{0} - kMaxImage) {
       return damaged("a segment is too large");
     }
+    // In ascending order, says the ABI.
+    if (segment.address < end) return damaged("its segments overlap");
     begin = std::min(begin, segment.address);
-    end = std::max(end, segment.address + segment.memory_size);
+    end = segment.address + segment.memory_size;
   }
   if (end <= begin) return damaged("nothing of it is loaded");
   base_ = begin / kPage * kPage;

@@ -137,6 +137,12 @@ bool Decoder::restrict_sources() {
     default:
       break;
   }
+  // The number of a lane is no literal.
+  if ((instruction_.opcode == Opcode::v_readlane_b32 ||
+       instruction_.opcode == Opcode::v_writelane_b32) &&
+      instruction_.sources[1].encoded == kSourceLiteral) {
+    fits = false;
+  }
   for (unsigned i = 0; i != 3; ++i) {
     if (facts().sources[i] == Type::kMask && !instruction_.sources[i].is(OperandKind::kScalar)) {
       fits = false;
