@@ -73,7 +73,7 @@ void run_floats(Wave& wave, const Ins& ins) {
       const std::uint32_t bits = accumulator_bits(wave, c, r, lane);
       float start = kWide ? std::bit_cast<float>(bits)
                           : element(static_cast<std::uint16_t>(bits >> shift), kBfloat);
-      if (c.negate_high) start = std::fabs(start);
+      if (c.absolute) start = std::fabs(start);
       if (c.negate) start = -start;
       double sum = start;
       for (unsigned k = 0; k < kSize; ++k) {

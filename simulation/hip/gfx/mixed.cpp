@@ -21,7 +21,7 @@ void read_mixed(Wave& wave, const Operand& operand, float (&values)[kLanes]) {
     if (operand.high_for_high) {
       value = isa_base::half_to_float(static_cast<std::uint16_t>(operand.high ? bits >> 16 : bits));
     }
-    if (operand.negate_high) value = std::fabs(value);
+    if (operand.absolute) value = std::fabs(value);
     values[lane] = operand.negate ? -value : value;
   }
 }
