@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "simulation/hip/gfx/text.h"
 
@@ -185,7 +186,8 @@ std::size_t size_of_bundle(const std::byte* bytes) {
     return header ? static_cast<std::size_t>(header->total_size) : 0;
   }
   // Ends at the first byte that differs: the bytes may end there.
-  if (!std::equal(kMagic.begin(), kMagic.end(), reinterpret_cast<const char*>(bytes))) return 0;
+  if (std::strncmp(reinterpret_cast<const char*>(bytes), kMagic.data(), kMagic.size()) != 0)
+    return 0;
   // Each entry is read once the one before it has told where it starts.
   std::uint64_t position = kMagic.size() + 8, end = position;
   const std::uint64_t count = *read<std::uint64_t>(Bytes(bytes, position), kMagic.size());

@@ -29,6 +29,7 @@ class Reader {
  public:
   explicit Reader(Program& program) : program_(program) {
     words_.resize((program.code_end - program.code_begin) / 4);
+    if (words_.empty()) return;  // no code, so no kernels
     std::memcpy(words_.data(), program.image.data() + program.code_begin, words_.size() * 4);
     program.instruction_at.assign(words_.size(), Program::kNoInstruction);
   }

@@ -77,12 +77,8 @@ class Parser {
     return number(size) && map(result, size, depth);
   }
   bool map(MessageValue& result, std::uint64_t size, unsigned depth) {
-    if (size > bytes_.size() - position_) return false;
+    if (!array(result, 2 * size, depth)) return false;
     result.kind = Kind::kMap;
-    for (std::uint64_t i = 0; i != size; ++i) {
-      auto& [key, member] = result.members.emplace_back();
-      if (!value(key, depth + 1) || !value(member, depth + 1)) return false;
-    }
     return true;
   }
   bool skip(MessageValue& result, unsigned bytes) {
@@ -160,10 +156,11 @@ bool Parser::value(MessageValue& result, unsigned depth) {
 }  // namespace
 
 const MessageValue* MessageValue::find(std::string_view key) const {
-  const auto found = std::ranges::find_if(members, [&](const auto& member) {
-    return member.first.kind == Kind::kText && member.first.text == key;
-  });
-  return found == members.end() ? nullptr : &found->second;
+  if (kind != Kind::kMap) return nullptr;
+  for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
+    if (items[i].kind == Kind::kText && items[i].text == key) return &items[i + 1];
+  }
+  return nullptr;
 }
 
 std::optional<std::string_view> MessageValue::text_at(std::string_view key) const {

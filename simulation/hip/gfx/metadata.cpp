@@ -57,7 +57,7 @@ bool read_arguments(const MessageValue& map, Kernel& kernel) {
     }
     kernel.arguments.push_back(std::move(argument));
   }
-  std::ranges::stable_sort(kernel.arguments, {}, &Argument::offset);
+  std::ranges::sort(kernel.arguments, {}, &Argument::offset);
   return true;
 }
 
