@@ -50,10 +50,10 @@ inline std::string gfx_module_text(const std::vector<GfxSource>& sources) {
             "\n.amdhsa_next_free_vgpr 128\n.amdhsa_next_free_sgpr 100\n"
             ".amdhsa_wavefront_size32 1\n.amdhsa_user_sgpr_kernarg_segment_ptr 1\n"
             ".amdhsa_system_sgpr_workgroup_id_x 1\n.amdhsa_system_vgpr_workitem_id 2\n"
-            ".amdhsa_float_denorm_mode_32 3\n.amdhsa_float_denorm_mode_16_64 3\n"
             ".amdhsa_group_segment_fixed_size " +
             std::to_string(each.lds) + "\n.amdhsa_private_segment_fixed_size " +
-            std::to_string(each.scratch) + "\n" + each.directives + "\n.end_amdhsa_kernel\n";
+            std::to_string(each.scratch) + "\n" +
+            (each.directives.empty() ? ".amdhsa_float_denorm_mode_32 3" : each.directives) + "\n.end_amdhsa_kernel\n";
     kernels += "  - .name: " + each.name + "\n    .symbol: " + each.name +
                ".kd\n    .kernarg_segment_size: " + std::to_string(bytes) +
                "\n    .kernarg_segment_align: 8\n    .group_segment_fixed_size: " +

@@ -72,12 +72,21 @@ T div_fixup(T a, T b, T c) {
 
 float fused(float a, float b, float c) { return std::fma(a, b, c); }
 
+// Rounded once, or divisions whose results are denormal would not be rounded correctly.
 template <class T>
 T div_fmas(T a, T b, T c, bool is_scaled) {
   using D = Division<T>;
   const T sum = std::fma(a, b, c);
-  const T factor = !is_scaled ? T{1} : biased_exponent(c) > D::kBias ? D::kUp : D::kDown;
-  return sum * factor;
+  if (!is_scaled) return sum;
+  if (biased_exponent(c) > D::kBias) return sum * D::kUp;
+  const T result = sum * D::kDown;
+  // Where the sum lies between two results, what it was rounded by itself decides.
+  const T distance = sum - result * D::kUp;
+  const T rounded_by = std::fma(a, b, c - sum);
+  const bool is_between = std::fabs(distance) == D::kSmallest * D::kUp / 2;
+  const bool is_beyond = rounded_by != 0 && (rounded_by < 0) == (distance < 0);
+  if (!is_between || !is_beyond) return result;
+  return distance < 0 ? result - D::kSmallest : result + D::kSmallest;
 }
 
 template <class T>
