@@ -3,6 +3,8 @@
 // The decoder of gfx1100, by itself and against LLVM's assembler.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <span>
@@ -95,6 +97,14 @@ TEST(GfxDecode, HalvesOf16BitRegisters) {
   EXPECT_EQ(vop1.destination.index, 2u);
   EXPECT_TRUE(vop1.sources[0].high);
   EXPECT_EQ(vop1.sources[0].index, 1u);
+  const Instruction moved = decode_one({0xd59c4802, 0x00000101});  // v_mov_b16_e64 v2.h, v1.h
+  EXPECT_EQ(moved.opcode, Opcode::v_mov_b16);
+  EXPECT_EQ(moved.destination, vop1.destination);
+  EXPECT_EQ(moved.sources[0], vop1.sources[0]);
+  const Instruction swapped = decode_one({0x7f04cd01});  // v_swap_b16 v2.h, v1.l
+  EXPECT_EQ(swapped.opcode, Opcode::v_swap_b16);
+  EXPECT_TRUE(swapped.destination.high);
+  EXPECT_FALSE(swapped.sources[0].high);
   const Instruction vop3 = decode_one({0xd5325002, 0x00020501});  // v_add_f16_e64 op_sel:[0,1,1]
   EXPECT_FALSE(vop3.sources[0].high);
   EXPECT_TRUE(vop3.sources[1].high);
@@ -178,10 +188,19 @@ bool mean_the_same(const Decoded& a, const Decoded& b) {
          (a.count == 1 || meaning(a.instructions[1]) == meaning(b.instructions[1]));
 }
 
+// What the processor has, and this assembler does not.
+bool is_unknown_to_llvm(const EncodingEntry& entry) {
+  return entry.opcode == Opcode::v_swap_b16 ||
+         (entry.encoding == Encoding::kVop3 &&
+          (entry.opcode == Opcode::v_mov_b16 || entry.opcode == Opcode::v_readfirstlane_b32));
+}
+
 // LLVM 19 assembles no halves of 16-bit registers but for v_mov_b16, no literals of 64 bits with a
 // sign, and no literals of v_fma_mix_f32 beyond 16 bits.
 bool has_no_text_in_llvm(const Decoded& decoded) {
   for (const Instruction& instruction : instructions(decoded)) {
+    const EncodingEntry entry{instruction.encoding, 0, instruction.opcode};
+    if (is_unknown_to_llvm(entry)) return true;
     const bool is_packed = instruction.encoding == Encoding::kVop3p;
     if (instruction.destination.high && !is_packed) return true;
     for (const Operand& source : instruction.sources) {
@@ -277,14 +296,16 @@ TEST_F(GfxDecodeAgainstLlvm, EveryOpcodeInEveryEncodingAssemblesToItsWords) {
   constexpr unsigned kVariations = 48;
   RandomWords random(1);
   std::vector<Words> all;
-  for (const EncodingEntry& entry : encoding_table()) {
+  std::vector<EncodingEntry> entries;
+  std::ranges::remove_copy_if(encoding_table(), std::back_inserter(entries), is_unknown_to_llvm);
+  for (const EncodingEntry& entry : entries) {
     for (unsigned i = 0; i != kVariations; ++i) {
       all.push_back(random.of(entry.encoding, entry.number));
     }
   }
   const std::vector<Comparison> results = compare(all);
   std::size_t same = 0, wrong = 0, index = 0;
-  for (const EncodingEntry& entry : encoding_table()) {
+  for (const EncodingEntry& entry : entries) {
     bool is_confirmed = false;
     for (unsigned i = 0; i != kVariations; ++i) {
       const Comparison& result = results[index++];
@@ -296,7 +317,7 @@ TEST_F(GfxDecodeAgainstLlvm, EveryOpcodeInEveryEncodingAssemblesToItsWords) {
                               << ": no variation was assembled";
   }
   EXPECT_EQ(wrong, 0u);
-  RecordProperty("entries", static_cast<int>(encoding_table().size()));
+  RecordProperty("entries", static_cast<int>(entries.size()));
   RecordProperty("same", static_cast<int>(same));
 }
 

@@ -125,6 +125,7 @@ bool Decoder::restrict_sources() {
       break;
     case Opcode::v_readfirstlane_b32:
     case Opcode::v_permlane64_b32:
+    case Opcode::v_swap_b16:
     case Opcode::v_swap_b32:
     case Opcode::v_movrels_b32:
     case Opcode::v_movrelsd_b32:

@@ -226,7 +226,7 @@ std::string Printer::name(const Operand& operand) const {
       return "off";
     case OperandKind::kVector: {
       std::string text = range("v", operand.index, registers_of(operand.type));
-      if (instruction_.opcode == Opcode::v_mov_b16) {
+      if (instruction_.opcode == Opcode::v_mov_b16 || instruction_.opcode == Opcode::v_swap_b16) {
         text += operand.high ? ".h" : ".l";
       } else if (operand.high && is_short(instruction_.encoding)) {
         text += ".h";
