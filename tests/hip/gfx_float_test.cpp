@@ -236,11 +236,6 @@ TEST(GfxFloat, DivisionsScaleAsOnHardware) {
       {0x3f800000, 0x7f000000, 0x3f800000, true, 0x3f800000},  // a denormal result
   };
   for (const Fact& fact : facts) {
-    GfxSource source;
-    source.body = gfx_lane_body("v_div_scale_f32 v10, vcc_lo, v4, v2, v0\n"
-                                "v_cndmask_b32 v11, 0, 1, vcc_lo");
-    source.directives = flush;
-    std::string body = source.body;
     GfxCase value{"v_div_scale_f32 v10, vcc_lo, v4, v2, v0",
                   [&](u64, u64, u64) { return u64{fact.result}; }, GfxCase::kFloat};
     GfxCase mask{"v_div_scale_f32 v12, vcc_lo, v4, v2, v0\nv_cndmask_b32 v10, 0, 1, vcc_lo",
@@ -282,23 +277,21 @@ TEST(GfxFloat, Transcendentals) {
   // Sines of turns.
   GfxInputs turns;
   for (int i = -320; i < 320; ++i) turns.push_back({bits_of(static_cast<float>(i) / 64), 0, 0});
-  const auto near = [](const char* body, double (*f)(double)) {
-    GfxCase result{std::string(body) + "\nv_sub_f32 v12, v10, v2\nv_cmp_lt_f32 vcc_lo, |v12|, v4\n"
+  const auto near = [](const char* body) {
+    return GfxCase{std::string(body) + "\nv_sub_f32 v12, v10, v2\nv_cmp_lt_f32 vcc_lo, |v12|, v4\n"
                                        "v_cndmask_b32 v10, 0, 1, vcc_lo",
                    [](u64, u64, u64) { return u64{1}; }};
-    static_cast<void>(f);
-    return result;
   };
   for (auto& [a, b, c] : turns) {
     b = bits_of(static_cast<float>(std::sin(2 * std::numbers::pi * as_float(a))));
     c = bits_of(1e-6f);
   }
-  check_gfx_cases({near("v_sin_f32 v10, v0", nullptr)}, turns);
+  check_gfx_cases({near("v_sin_f32 v10, v0")}, turns);
   for (auto& [a, b, c] : turns) {
     b = bits_of(static_cast<float>(std::cos(2 * std::numbers::pi * as_float(a))));
     c = bits_of(1e-6f);
   }
-  check_gfx_cases({near("v_cos_f32 v10, v0", nullptr)}, turns);
+  check_gfx_cases({near("v_cos_f32 v10, v0")}, turns);
 }
 
 TEST(GfxFloat, Comparisons) {
