@@ -54,9 +54,8 @@ struct MarkedLane {
   explicit MarkedLane(int markers) {
     check(lane.open());
     for (int i = 1; i <= markers; ++i) {
-      const timeline::Issue issue{.operation = nullptr,
-                                  .sequence = static_cast<std::uint64_t>(i),
-                                  .want_marker = true};
+      const timeline::Issue issue{
+          .operation = nullptr, .sequence = static_cast<std::uint64_t>(i), .want_marker = true};
       EXPECT_EQ(lane.issue({&issue, 1}, timeline::Doorbell::kRing).count, 1u);
     }
   }

@@ -34,7 +34,8 @@ using HostFunction = void (*)(void* argument);
 
 // Streams and events: what a lane needs.
 //
-//   create_stream(s, p)  one that does not synchronize with the legacy NULL stream, of priority `p`:
+//   create_stream(s, p)  one that does not synchronize with the legacy NULL stream, of priority
+//   `p`:
 //                        lower numbers go first, and there is always 0
 //   finish(s)            before stop(), where all that was issued ends soon: may wait for that
 //   stop(s)              drops what has not run, and says whether something of the stream runs or
@@ -51,6 +52,9 @@ using HostFunction = void (*)(void* argument);
 //   call_host(s, f, a)   f(a), on a thread of the library
 //   check_capture(s)     kFailedPrecondition if `s` is being captured: what is put into it does not
 //                        run, and a query ends the capture. Does not end it itself
+//   still_works(s)       optional, where an error does not say that the device is gone: whether the
+//                        device of `s` works. Asked before a lane declares its loss. Does not end a
+//                        capture
 template <class A>
 concept StreamApi =
     std::copyable<A> && std::copyable<typename A::Stream> && std::copyable<typename A::Event> &&

@@ -140,7 +140,7 @@ class Lane : public timeline::NativeQueue {
       const auto* const marker = markers_.live(place);
       if (marker == nullptr) break;
       const Result<bool> is = is_reached(*marker);
-      fault = as_fault(is.status());
+      if (is.ok() || !still_works()) fault = as_fault(is.status());
       if (!is.ok()) break;
       if (*is) {
         markers_.pass(marker->sequence());
@@ -158,11 +158,15 @@ class Lane : public timeline::NativeQueue {
 
   Status probe() noexcept override {
     if (abandoned()) return cause_;
-    return as_fault(borrowed_ ? query_borrowed() : api_.query(stream_));
+    const Status status = as_fault(borrowed_ ? query_borrowed() : api_.query(stream_));
+    return status.ok() || !still_works() ? status : Status();
   }
 
   Status arm(std::uint64_t sequence, base::Notify& notify) noexcept override {
-    return as_fault(notifier_.arm(sequence, notify));
+    const Status status = as_fault(notifier_.arm(sequence, notify));
+    if (status.ok() || !still_works()) return status;
+    notify.notify();  // early
+    return {};
   }
 
   timeline::Abandoned abandon(const Status& cause, Nanoseconds waited) noexcept override {
@@ -256,7 +260,8 @@ class Lane : public timeline::NativeQueue {
     if (borrowed_) name_capture(status);
     if (!status.ok()) {
       markers_.give_back(*marker);
-      return as_loss(status);
+      if (is_capture(status) || !still_works()) return as_loss(status);
+      return Status(StatusCode::kResourceExhausted, status.message(), status.native_error());
     }
     markers_.add(*marker, issued_);
     notifier_.marker_added();
@@ -270,6 +275,17 @@ class Lane : public timeline::NativeQueue {
   }
   static bool is_capture(const Status& status) noexcept {
     return status.code() == StatusCode::kFailedPrecondition;
+  }
+
+  // Behind an error: whether the library says that the device works all the same. Not for ever,
+  // since nothing would be seen of the lane.
+  bool still_works() noexcept {
+    if constexpr (requires { api_.still_works(stream_); }) {
+      return doubts_.fetch_add(1, std::memory_order_relaxed) < kMostDoubts &&
+             api_.still_works(stream_);
+    } else {
+      return false;
+    }
   }
 
   // Converts the status of a call that succeeds on every healthy device, but for a capture.
@@ -296,6 +312,9 @@ class Lane : public timeline::NativeQueue {
   std::uint64_t issued_ = 0;  // the issuer's
   MarkerTable<Api> markers_;
   Notifier<Api> notifier_;
+
+  static constexpr std::uint32_t kMostDoubts = 64;
+  base::Atomic<std::uint32_t> doubts_{0};  // errors that were not believed at once
 
   base::Atomic<bool> abandoned_{false};
   Status cause_;                                              // written before abandoned_

@@ -9,7 +9,7 @@
 #include <numbers>
 #include <random>
 
-#include "hip/gfx_assembler.h"
+#include "sim_gfx/gfx_assembler.h"
 
 namespace halyard::testing {
 namespace {

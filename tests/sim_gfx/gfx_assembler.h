@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hip/gfx_memory.h"
+#include "sim_gfx/gfx_memory.h"
 
 namespace halyard::testing {
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <random>
 
-#include "hip/gfx_assembler.h"
+#include "sim_gfx/gfx_assembler.h"
 
 namespace halyard::testing {
 namespace {

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "hip/llvm_mc.h"
-#include "hip/random_words.h"
+#include "sim_gfx/llvm_mc.h"
+#include "sim_gfx/random_words.h"
 #include "simulation/hip/gfx/decode.h"
 #include "simulation/hip/gfx/print.h"
 

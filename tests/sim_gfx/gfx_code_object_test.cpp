@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "hip/gfx_assembler.h"
-#include "hip/llvm_mc.h"
+#include "sim_gfx/gfx_assembler.h"
+#include "sim_gfx/llvm_mc.h"
 #include "simulation/hip/gfx/bundle.h"
 #include "simulation/hip/gfx/elf.h"
 #include "simulation/hip/gfx/message_pack.h"

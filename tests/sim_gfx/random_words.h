@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <random>
 
-#include "hip/llvm_mc.h"
+#include "sim_gfx/llvm_mc.h"
 #include "simulation/hip/gfx/decode.h"
 
 namespace halyard::testing {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "hip/llvm_mc.h"
+#include "sim_gfx/llvm_mc.h"
 
 #include <gtest/gtest.h>
 

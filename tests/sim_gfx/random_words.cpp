@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "hip/random_words.h"
+#include "sim_gfx/random_words.h"
 
 #include <array>
 

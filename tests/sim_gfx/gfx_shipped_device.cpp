@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/format.h"
-#include "hip/gfx_memory.h"
+#include "sim_gfx/gfx_memory.h"
 #include "kernel/device_abi.h"
 #include "kernel/hyx.h"
 #include "kernel/shipped_device.h"

@@ -4,7 +4,7 @@
 // has no finding.
 #include <thread>
 
-#include "hip/gfx_assembler.h"
+#include "sim_gfx/gfx_assembler.h"
 
 namespace halyard::testing {
 namespace {

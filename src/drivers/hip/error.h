@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// hipError_t as a Status.
+#pragma once
+
+#include <string>
+
+#include "drivers/hip/results.h"
+#include "halyard/base/status.h"
+
+namespace halyard::inline v0::hip {
+
+// Ok for hipSuccess. Else the code that results.h gives, "hip: <call> failed", and as the native
+// error the name and number of the result.
+[[nodiscard]] Status to_status(hipError_t result, const char* call);
+
+// "hipErrorOutOfMemory (2)"; "hipError_t (77)" for a number that is not in results.h.
+std::string native_name(hipError_t result);
+
+StatusCode status_code(hipError_t result) noexcept;
+
+}  // namespace halyard::inline v0::hip

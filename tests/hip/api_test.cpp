@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the driver passes to HIP, where HIP is not CUDA.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "hip_test_util.h"
+
+namespace halyard::hip {
+namespace {
+
+using State = FakeTable::State;
+
+std::uintptr_t number(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+TEST(HipLaunch, ArgumentsEndWithHipsOwnMark) {
+  FakeTable hip;
+  const std::byte arguments[12] = {};
+  const HipApi::Function function{.handle = nullptr, .workgroup_size = {64, 1, 1}};
+  ASSERT_TRUE(hip.api().launch(a_stream(), function, {1, 1, 1}, arguments).ok());
+  const auto& extra = FakeTable::state.extra;
+  EXPECT_EQ(number(extra[0]), 1u);
+  EXPECT_EQ(extra[1], &arguments[0]);
+  EXPECT_EQ(number(extra[2]), 2u);
+  EXPECT_EQ(number(extra[4]), 3u);
+}
+
+TEST(HipEvents, AnEventThatIsSleptOnHasNoOtherFlag) {
+  FakeTable hip;
+  HipApi::Event event = nullptr;
+  ASSERT_TRUE(hip.api(true).create_event(event).ok());
+  EXPECT_EQ(FakeTable::state.event_flags, hipEventBlockingSync);
+  ASSERT_TRUE(hip.api(false).create_event(event).ok());
+  EXPECT_EQ(FakeTable::state.event_flags, hipEventDisableTiming);
+}
+
+TEST(HipMemory, PinnedMemoryIsCoherent) {
+  FakeTable hip;
+  stream::HostMemory memory;
+  ASSERT_TRUE(hip.api().allocate_host(memory, 64).ok());
+  EXPECT_EQ(FakeTable::state.host_flags, hipHostMallocPortable | hipHostMallocMapped);
+  hip.api().free_host(memory.pointer);
+}
+
+TEST(HipMemory, DevicesMaySeePinnedMemoryElsewhere) {
+  FakeTable hip;
+  hip.table.hipHostGetDevicePointer.pointer = [](void** address, void* pointer, unsigned) {
+    *address = static_cast<std::byte*>(pointer) + 0x100;
+    return hipSuccess;
+  };
+  HipApi::Flag flag;
+  ASSERT_TRUE(hip.api().create_flag(flag).ok());
+  EXPECT_EQ(flag.address, number(flag.pointer) + 0x100);
+  static std::uintptr_t written;
+  hip.table.hipStreamWriteValue64.pointer = [](hipStream_t, void* address, std::uint64_t,
+                                               unsigned) {
+    return written = number(address), hipSuccess;
+  };
+  ASSERT_TRUE(hip.api().write(a_stream(), flag, 5).ok());
+  EXPECT_EQ(written, flag.address);
+  hip.api().destroy(flag);
+}
+
+TEST(HipMemory, RegisteredMemoryOfOthersIsNotRegisteredAgain) {
+  FakeTable hip;
+  std::byte bytes[16];
+  EXPECT_EQ(hip.api().register_host(bytes, sizeof bytes).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(FakeTable::state.registrations, 0);
+  FakeTable::state.knows_memory = false;
+  EXPECT_TRUE(hip.api().register_host(bytes, sizeof bytes).ok());
+  EXPECT_EQ(FakeTable::state.registrations, 1);
+}
+
+TEST(HipMemory, TypesOfMemoryHaveOtherNumbersSinceHip6) {
+  FakeTable hip;
+  int owner = 0;
+  for (const auto& [version, type, expected] : {std::tuple{5'07'00000, 1, 3},
+                                                {5'07'00000, 2, -1},
+                                                {6'00'00000, 2, 3},
+                                                {6'00'00000, 1, -1}}) {
+    hip.table.version = version;
+    FakeTable::state.memory_type = type;
+    ASSERT_TRUE(hip.api().find_owner(0x7000, owner).ok());
+    EXPECT_EQ(owner, expected) << version << " " << type;
+  }
+}
+
+TEST(HipStreams, HandlesThatAreNoStreamsOfTheirOwnAreRefused) {
+  FakeTable hip;
+  hip.table.hipStreamGetDevice.pointer = [](hipStream_t, int* device) {
+    return *device = 1, hipSuccess;
+  };
+  for (const std::uintptr_t handle : {0, 1, 2}) {
+    EXPECT_EQ(hip.api().check_import(reinterpret_cast<hipStream_t>(handle)).code(),
+              StatusCode::kInvalidArgument);
+  }
+  EXPECT_EQ(hip.api().check_import(a_stream()).code(), StatusCode::kPermissionDenied);
+  hip.device.handle = 1;
+  EXPECT_TRUE(hip.api().check_import(a_stream()).ok());
+}
+
+TEST(HipGraphs, ACopyKeepsItsKind) {
+  FakeTable hip;
+  HipApi api = hip.api();
+  ASSERT_TRUE(api.prepare_graphs().ok());
+  EXPECT_TRUE(api.updates_graphs);
+  EXPECT_EQ(hip.device.graph_updates, GraphUpdates::kWork);
+  EXPECT_EQ(FakeTable::state.copy.kind, hipMemcpyDefault);
+  EXPECT_EQ(FakeTable::state.graph_launches, 2);
+  ASSERT_TRUE(hip.api().prepare_graphs().ok());
+  EXPECT_EQ(FakeTable::state.graph_launches, 2) << "the test runs once";
+}
+
+TEST(HipGraphs, ThatKeepTheirParametersAreBuiltAgain) {
+  FakeTable hip;
+  FakeTable::state.forgets_updates = true;
+  HipApi api = hip.api();
+  ASSERT_TRUE(api.prepare_graphs().ok());
+  EXPECT_FALSE(api.updates_graphs);
+  EXPECT_EQ(api.set_fill(nullptr, {}, 0x1000, 1, 4, 4).code(), StatusCode::kUnimplemented);
+  EXPECT_EQ(api.set_copy(nullptr, {}, 0x1000, 0x2000, 4).code(), StatusCode::kUnimplemented);
+}
+
+TEST(HipGraphs, WithoutMemoryForTheTestTheNextRecordingAsksAgain) {
+  FakeTable hip;
+  const auto allocate = hip.table.hipHostMalloc.pointer;
+  hip.table.hipHostMalloc.pointer = [](void**, std::size_t, unsigned) {
+    return hipErrorOutOfMemory;
+  };
+  HipApi api = hip.api();
+  ASSERT_TRUE(api.prepare_graphs().ok());
+  EXPECT_FALSE(api.updates_graphs);
+  hip.table.hipHostMalloc.pointer = allocate;
+  ASSERT_TRUE(api.prepare_graphs().ok());
+  EXPECT_TRUE(api.updates_graphs);
+}
+
+TEST(HipGraphs, ArgumentsOfAKernelOutliveTheCall) {
+  FakeTable hip;
+  HipApi api = hip.api();
+  api.updates_graphs = true;
+  HipApi::Graph graph = nullptr;
+  ASSERT_TRUE(api.create_graph(graph).ok());
+  HipApi::GraphNode node;
+  const HipApi::Function function{.handle = nullptr, .workgroup_size = {64, 1, 1}};
+  {
+    std::uint64_t argument = 17;
+    ASSERT_TRUE(
+        api.add_launch(graph, {}, node, function, {1, 1, 1}, std::as_bytes(std::span(&argument, 1)))
+            .ok());
+    argument = 0;
+  }
+  const auto& extra = FakeTable::state.extra;
+  EXPECT_EQ(*static_cast<const std::uint64_t*>(extra[1]), 17u);
+  EXPECT_EQ(*static_cast<const std::size_t*>(extra[3]), sizeof(std::uint64_t));
+  EXPECT_EQ(number(extra[4]), 3u);
+  api.destroy(graph);
+}
+
+}  // namespace
+}  // namespace halyard::hip
