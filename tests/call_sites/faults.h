@@ -49,7 +49,7 @@ class Faults final : public base::CallObserver {
   static Faults* current() noexcept { return current_.load(std::memory_order_acquire); }
 
  private:
-  static constexpr std::size_t kMaxSites = 256;
+  static constexpr std::size_t kMaxSites = 1024;
   static constexpr std::size_t kMaxCallers = 1024;
   std::size_t index_of(const base::CallSite& site) const noexcept;
   bool hit(const Fault& fault, std::uint64_t call) noexcept;
