@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors of tinygrad: kernels that it generates as it goes. $DEV chooses PTX of its own or CUDA C++ through NVRTC."""
+"""Tensors of tinygrad: kernels that it generates as it goes. $DEV chooses PTX of its own, CUDA C++ through NVRTC, or HIP
+C++ through the program hipcc of $PATH."""
 import os
 
 import numpy as np
-from tinygrad import Device, Tensor, TinyJit, dtypes
+import tinygrad.renderer.cstyle
 
 from checks import check, close, equal, main, random
 
-assert Device.DEFAULT == "CUDA"
-OWN_PTX = "PTX" in os.environ["DEV"]
+DEV = os.environ["DEV"]
+if DEV == "HIP":  # its HIP device knows only the compiler that is a part of ROCm
+    tinygrad.renderer.cstyle.HIPRenderer = tinygrad.renderer.cstyle.HIPCCRenderer
+
+from tinygrad import Device, Tensor, TinyJit, dtypes  # noqa: E402
+
+assert Device.DEFAULT == DEV.partition(":")[0]
+OWN_PTX = "PTX" in DEV
 
 
 @check
@@ -131,8 +138,8 @@ def training():
 @check
 def two_devices():
     a = random(100)
-    there = Tensor(a).to("CUDA:1").realize()
-    close((there * 2).to("CUDA").numpy(), a * 2)
+    there = Tensor(a).to(f"{Device.DEFAULT}:1").realize()
+    close((there * 2).to(Device.DEFAULT).numpy(), a * 2)
 
 
-main("tinygrad-ptx" if OWN_PTX else "tinygrad-nvrtc")
+main("tinygrad-hip" if DEV == "HIP" else "tinygrad-ptx" if OWN_PTX else "tinygrad-nvrtc")
