@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "stream_rows.h"
 #include "world.h"
 
 namespace halyard::bench {
@@ -21,6 +22,18 @@ class RawCuda {
   using Stream = void*;
   using Event = void*;
   using Address = std::uint64_t;
+  // CUDA_KERNEL_NODE_PARAMS of CUDA 10.
+  struct KernelNode {
+    void* function;
+    unsigned grid[3], block[3], shared;
+    void** parameters;
+    void** extra;
+  };
+  static constexpr std::string_view kDriver = "cuda";
+  // Calls that hand work to the device.
+  static constexpr std::string_view kWork[] = {
+      "cuda.cuLaunchKernel", "cuda.cuEventRecord",    "cuda.cuStreamWaitEvent",
+      "cuda.cuGraphLaunch",  "cuda.cuLaunchHostFunc", "cuda.cuGraphExecKernelNodeSetParams"};
 
   static RawCuda& get() {
     static RawCuda cuda;
@@ -57,6 +70,15 @@ class RawCuda {
   void* add = nullptr;
   void* triad = nullptr;
   Address word = 0;
+
+  // Before a device is opened.
+  static void choose_library() {
+    (void)setenv("HALYARD_CUDA_LIBRARY", HALYARD_SIM_CUDA_LIBRARY, /*overwrite=*/0);
+    (void)setenv("HALYARD_SIM_CUDA_MODE", "null", /*overwrite=*/0);
+  }
+  static KernelNode kernel_node(void* function, void** parameters) {
+    return {function, {1, 1, 1}, {1, 1, 1}, 0, parameters, nullptr};
+  }
 
   Stream stream() const {
     Stream made = nullptr;
@@ -180,45 +202,6 @@ class RawCuda {
   void* library_ = nullptr;
 };
 
-// Of all rows; on the library of RawCuda.
-struct CudaDevice {
-  hal::Device device;
-  hal::Queue queue;
-  hal::Function add;
-  hal::Buffer x;
-  hal::Semaphore done;
-  std::uint64_t value = 0;
-
-  explicit CudaDevice(const std::string& uri = "cuda://0") {
-    (void)setenv("HALYARD_CUDA_LIBRARY", HALYARD_SIM_CUDA_LIBRARY, /*overwrite=*/0);
-    (void)setenv("HALYARD_SIM_CUDA_MODE", "null", /*overwrite=*/0);
-    auto opened = hal::open(uri);
-    if (!opened.ok()) throw Unavailable(opened.status().to_string());
-    device = *std::move(opened);
-    queue = device.queue();
-    add = World::load(device, "bench").function("add").value();
-    x = device.allocate({.size = 4}).value();
-    done = device.create_semaphore().value();
-    (void)RawCuda::get();
-  }
-
-  void dispatch(const hal::Queue& where, const hal::SubmitInfo& info) const {
-    check(where.dispatch(add, {.groups = {1}}, {x}, {std::uint32_t{1}}, info));
-  }
-};
-
-inline void wait_raw(RawCuda::Event event) {
-  while (RawCuda::get().query(event) != 0) {
-  }
-}
-
-
-// CUDA_KERNEL_NODE_PARAMS of CUDA 10.
-struct KernelNode {
-  void* function;
-  unsigned grid[3], block[3], shared;
-  void** parameters;
-  void** extra;
-};
+using CudaDevice = StreamDevice<RawCuda>;
 
 }  // namespace halyard::bench

@@ -126,6 +126,7 @@ std::vector<Row> cold_rows();        // B19
 std::vector<Row> matmul_rows();
 std::vector<Row> cuda_rows();    // N1 to N6; in the build where HALYARD_BENCH_CUDA is defined
 std::vector<Row> gpu_rows();     // N7 to N10; the same
+std::vector<Row> hip_rows();     // N1.hip to N6.hip; in the build where HALYARD_BENCH_HIP is defined
 std::vector<Row> vulkan_rows();  // V1 to V8; in the build where HALYARD_BENCH_VULKAN is defined
 
 }  // namespace halyard::bench

@@ -30,6 +30,9 @@ std::vector<Row> all_rows() {
   for (const Row& row : cuda_rows()) rows.push_back(row);
   for (const Row& row : gpu_rows()) rows.push_back(row);
 #endif
+#if defined(HALYARD_BENCH_HIP)
+  for (const Row& row : hip_rows()) rows.push_back(row);
+#endif
 #if defined(HALYARD_BENCH_VULKAN)
   for (const Row& row : vulkan_rows()) rows.push_back(row);
 #endif

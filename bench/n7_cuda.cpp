@@ -361,7 +361,7 @@ Arms small_kernels(World& world) {
   RawCuda::Address address = 0;
   std::uint32_t amount = 1;
   void* parameters[] = {&address, &amount};
-  const KernelNode node{cuda.add, {1, 1, 1}, {1, 1, 1}, 0, parameters, nullptr};
+  const RawCuda::KernelNode node = RawCuda::kernel_node(cuda.add, parameters);
   void* graph = nullptr;
   RawCuda::expect(cuda.create_graph(&graph, 0));
   std::vector<void*> before;
