@@ -12,10 +12,6 @@
 namespace halyard::inline v0::hip {
 namespace {
 
-void* pointer_to(std::uint64_t address) noexcept {
-  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
-}
-
 // Results that may mean that nothing works any more. Each has another meaning: a launch that is
 // refused (719), a bad handle (709, up to HIP 6), anything (999).
 bool is_suspect(hipError_t result) noexcept {

@@ -188,6 +188,10 @@ struct HipApi {
 
 static_assert(stream::DeviceApi<HipApi> && !stream::CompilerApi<HipApi>);
 
+inline void* pointer_to(std::uint64_t address) noexcept {
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+}
+
 // to_status(hip->name(...), "name"), and the same of a call on a stream.
 #define HALYARD_HIP_CALL(function, ...) to_status(call(hip->function, __VA_ARGS__), #function)
 #define HALYARD_HIP_STREAM_CALL(stream, function, ...) \

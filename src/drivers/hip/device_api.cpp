@@ -14,9 +14,6 @@ namespace {
 std::uint64_t address_of(const void* pointer) noexcept {
   return reinterpret_cast<std::uintptr_t>(pointer);
 }
-void* pointer_to(std::uint64_t address) noexcept {
-  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
-}
 
 }  // namespace
 

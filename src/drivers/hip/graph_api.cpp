@@ -30,9 +30,6 @@ struct Graph {
 
 namespace {
 
-void* pointer_to(std::uint64_t address) noexcept {
-  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
-}
 const void* source_at(std::uint64_t address) noexcept { return pointer_to(address); }
 
 Status no_memory() {
