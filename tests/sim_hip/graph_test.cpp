@@ -15,6 +15,7 @@ class HipGraph : public testing::Test {
     ASSERT_EQ(hipGraphCreate(&graph_, 0), kOk);
     words_ = device_memory<std::uint32_t>(64);
     ASSERT_EQ(hipMemsetD32(words_, 0, 64), kOk);
+    ASSERT_EQ(hipDeviceSynchronize(), kOk);  // a memset may return before its end
   }
   void TearDown() override {
     if (exec_ != nullptr) {
