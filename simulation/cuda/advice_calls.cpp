@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // cuMemAdvise, cuMemPrefetchAsync and cuMemRangeGetAttribute.
-#include <algorithm>
-#include <cstring>
-#include <map>
-#include <optional>
-#include <utility>
-
 #include "simulation/cuda/abi.h"
 #include "simulation/gpu/advice.h"
-#include "simulation/gpu/memory.h"
 #include "simulation/gpu/per_thread.h"
 #include "simulation/gpu/stream.h"
 

@@ -4,10 +4,7 @@
 #include "simulation/cuda/abi.h"
 #include "simulation/gpu/array.h"
 #include "simulation/gpu/copy.h"
-#include "simulation/gpu/launch.h"
-#include "simulation/gpu/memory.h"
 #include "simulation/gpu/per_thread.h"
-#include "simulation/gpu/pool.h"
 #include "simulation/gpu/stream.h"
 
 namespace halyard::inline v0::sim::cuda {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Capture of streams into graphs.
-#include <algorithm>
-
 #include "simulation/cuda/abi.h"
 #include "simulation/gpu/capture.h"
 #include "simulation/gpu/graph.h"

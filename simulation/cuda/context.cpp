@@ -3,9 +3,6 @@
 // cuDevicePrimaryCtx and cuCtx.
 #include "simulation/cuda/abi.h"
 #include "simulation/gpu/call.h"
-#include "simulation/gpu/memory.h"
-#include "simulation/gpu/options.h"
-#include "simulation/gpu/pool.h"
 #include "simulation/gpu/stream.h"
 
 namespace halyard::inline v0::sim::cuda {

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // cuMemcpy and cuMemset in all their forms.
-#include <cstring>
-
 #include "simulation/cuda/abi.h"
-#include "simulation/gpu/array.h"
 #include "simulation/gpu/copy.h"
-#include "simulation/gpu/launch.h"
-#include "simulation/gpu/memory.h"
-#include "simulation/gpu/options.h"
 #include "simulation/gpu/per_thread.h"
 #include "simulation/gpu/stream.h"
 

@@ -2,15 +2,15 @@
 //
 // Initialisation, and what devices say of themselves. The figures are those of a small GPU of the
 // compute capability, not of a product.
+#include "simulation/cuda/device.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "simulation/cuda/abi.h"
-#include "simulation/cuda/device.h"
 #include "simulation/gpu/call.h"
 #include "simulation/gpu/options.h"
 

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // cuGraphDebugDotPrint.
-#include <cstdio>
-
 #include "simulation/cuda/abi.h"
 #include "simulation/gpu/graph.h"
 #include "simulation/gpu/graph_structure.h"
-#include "simulation/gpu/module.h"
 
 namespace halyard::inline v0::sim::cuda {
 

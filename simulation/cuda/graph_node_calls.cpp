@@ -7,7 +7,6 @@
 #include "simulation/gpu/graph.h"
 #include "simulation/gpu/graph_nodes.h"
 #include "simulation/gpu/module.h"
-#include "simulation/gpu/pool.h"
 
 namespace halyard::inline v0::sim::cuda {
 namespace {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a program loads: PTX text, a fatbin that holds PTX, or a cubin, which cannot be executed.
+#include "simulation/cuda/image.h"
+
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <optional>
@@ -11,7 +12,6 @@
 #include "simulation/cuda/abi.h"
 #include "simulation/cuda/code.h"
 #include "simulation/cuda/decompress.h"
-#include "simulation/cuda/image.h"
 #include "simulation/gpu/options.h"
 
 namespace halyard::inline v0::sim::cuda {

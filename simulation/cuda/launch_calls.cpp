@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Launches of kernels, and occupancy.
-#include <algorithm>
-#include <cstring>
-
 #include "simulation/cuda/abi.h"
 #include "simulation/gpu/launch.h"
-#include "simulation/gpu/managed.h"
 #include "simulation/gpu/per_thread.h"
 #include "simulation/gpu/stream.h"
 

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Allocation of device, host and managed memory.
-#include <sys/mman.h>
-#include <cstring>
-
 #include "simulation/cuda/abi.h"
 #include "simulation/gpu/allocation.h"
-#include "simulation/gpu/graph.h"
-#include "simulation/gpu/managed.h"
 #include "simulation/gpu/options.h"
 #include "simulation/gpu/per_thread.h"
-#include "simulation/gpu/pool.h"
 #include "simulation/gpu/stream.h"
 
 namespace halyard::inline v0::sim::cuda {

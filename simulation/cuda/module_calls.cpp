@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // cuModule, cuFunc, cuLibrary, cuKernel and cuLink.
-#include <algorithm>
-#include <cstring>
 #include "simulation/cuda/abi.h"
 #include "simulation/cuda/image.h"
 #include "simulation/gpu/module.h"

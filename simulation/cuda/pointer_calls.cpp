@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // cuPointerGetAttribute.
-#include <cstring>
-
 #include "simulation/cuda/abi.h"
 #include "simulation/gpu/pointer.h"
-#include "simulation/gpu/pool.h"
 
 namespace halyard::inline v0::sim::cuda {
 

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Stream-ordered memory and its pools.
-#include <algorithm>
-#include <cstring>
-
 #include "simulation/cuda/abi.h"
-#include "simulation/gpu/capture.h"
-#include "simulation/gpu/graph.h"
-#include "simulation/gpu/options.h"
 #include "simulation/gpu/per_thread.h"
 #include "simulation/gpu/pool.h"
 #include "simulation/gpu/stream.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What is CUDA's own in the core.
-#include "simulation/gpu/rules.h"
-
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -10,6 +8,7 @@
 #include <numeric>
 
 #include "simulation/cuda/device.h"
+#include "simulation/gpu/rules.h"
 
 namespace halyard::inline v0::sim::cuda {
 namespace {

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // cuStream and cuEvent.
-#include <chrono>
-
 #include "simulation/cuda/abi.h"
-#include "simulation/gpu/capture.h"
-#include "simulation/gpu/managed.h"
-#include "simulation/gpu/memory.h"
-#include "simulation/gpu/options.h"
 #include "simulation/gpu/per_thread.h"
 #include "simulation/gpu/stream.h"
 #include "simulation/gpu/stream_operations.h"

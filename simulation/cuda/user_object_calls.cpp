@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // cuUserObject.
-#include <algorithm>
-#include <climits>
-#include <utility>
-
 #include "simulation/cuda/abi.h"
 #include "simulation/gpu/graph.h"
 #include "simulation/gpu/user_object.h"

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // cuMemAddressReserve, cuMemCreate, cuMemMap, cuMemSetAccess.
-#include <map>
-#include <utility>
-
 #include "simulation/cuda/abi.h"
-#include "simulation/gpu/options.h"
-#include "simulation/gpu/pool.h"
 #include "simulation/gpu/virtual_memory.h"
 
 namespace halyard::inline v0::sim::cuda {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Advice is kept and answered, and has no other effect here.
+#include "simulation/gpu/advice.h"
+
 #include <algorithm>
 #include <cstring>
 #include <map>
 #include <optional>
 #include <utility>
 
-#include "simulation/gpu/advice.h"
 #include "simulation/gpu/memory.h"
-#include "simulation/gpu/per_thread.h"
 #include "simulation/gpu/stream.h"
 
 namespace halyard::inline v0::sim::gpu {

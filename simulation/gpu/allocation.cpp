@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <sys/mman.h>
+#include "simulation/gpu/allocation.h"
 
 #include <cstring>
 
-#include "simulation/gpu/allocation.h"
 #include "simulation/gpu/graph.h"
 #include "simulation/gpu/managed.h"
 #include "simulation/gpu/options.h"
-#include "simulation/gpu/per_thread.h"
 #include "simulation/gpu/pool.h"
 #include "simulation/gpu/rules.h"
 #include "simulation/gpu/stream.h"

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulation/gpu/array.h"
 
-#include "simulation/gpu/launch.h"
 #include "simulation/gpu/memory.h"
-#include "simulation/gpu/per_thread.h"
 #include "simulation/gpu/pool.h"
-#include "simulation/gpu/stream.h"
 
 namespace halyard::inline v0::sim::gpu {
 namespace {

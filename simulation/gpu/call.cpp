@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulation/gpu/call.h"
-#include "simulation/gpu/rules.h"
 
 #include "simulation/gpu/capture.h"
 #include "simulation/gpu/options.h"
+#include "simulation/gpu/rules.h"
 
 namespace halyard::inline v0::sim::gpu {
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "simulation/gpu/graph.h"
-#include "simulation/gpu/per_thread.h"
 
 namespace halyard::inline v0::sim::gpu {
 namespace {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "simulation/gpu/copy.h"
+
 #include <cstring>
 
 #include "simulation/gpu/array.h"
-#include "simulation/gpu/copy.h"
-#include "simulation/gpu/launch.h"
 #include "simulation/gpu/memory.h"
 #include "simulation/gpu/options.h"
-#include "simulation/gpu/per_thread.h"
 #include "simulation/gpu/rules.h"
 #include "simulation/gpu/stream.h"
 

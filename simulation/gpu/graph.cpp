@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulation/gpu/graph.h"
-#include "simulation/gpu/copy.h"
-#include "simulation/gpu/rules.h"
 
 #include <algorithm>
 
-#include "simulation/gpu/launch.h"
+#include "simulation/gpu/copy.h"
 #include "simulation/gpu/managed.h"
-#include "simulation/gpu/module.h"
 #include "simulation/gpu/options.h"
+#include "simulation/gpu/rules.h"
 
 namespace halyard::inline v0::sim::gpu {
 

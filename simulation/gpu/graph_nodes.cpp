@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulation/gpu/graph_nodes.h"
-#include "simulation/gpu/array.h"
+
 #include "simulation/gpu/graph.h"
-#include "simulation/gpu/module.h"
 #include "simulation/gpu/pool.h"
 
 namespace halyard::inline v0::sim::gpu {

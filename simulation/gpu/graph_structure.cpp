@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "simulation/gpu/graph_structure.h"
+
 #include <algorithm>
-#include <cstdio>
 
 #include "simulation/gpu/graph.h"
-#include "simulation/gpu/graph_structure.h"
-#include "simulation/gpu/per_thread.h"
 
 namespace halyard::inline v0::sim::gpu {
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulation/gpu/launch.h"
-#include "simulation/gpu/rules.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "simulation/gpu/managed.h"
-#include "simulation/gpu/per_thread.h"
+#include "simulation/gpu/rules.h"
 #include "simulation/gpu/stream.h"
 
 namespace halyard::inline v0::sim::gpu {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulation/gpu/module.h"
-#include "simulation/gpu/rules.h"
 
 #include <cstring>
 
 #include "simulation/gpu/memory.h"
-#include "simulation/gpu/options.h"
 #include "simulation/gpu/pool.h"
+#include "simulation/gpu/rules.h"
 
 namespace halyard::inline v0::sim::gpu {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What calls ask of modules, functions, libraries and their kernels.
-#include <algorithm>
 #include <utility>
 
 #include "simulation/gpu/module.h"

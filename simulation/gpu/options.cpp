@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulation/gpu/options.h"
-#include "simulation/gpu/rules.h"
 
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 
+#include "simulation/gpu/rules.h"
 #include "simulation/gpu/types.h"
 
 namespace halyard::inline v0::sim::gpu {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "simulation/gpu/pointer.h"
+
 #include <cstring>
 
-#include "simulation/gpu/pointer.h"
 #include "simulation/gpu/pool.h"
 #include "simulation/gpu/rules.h"
 

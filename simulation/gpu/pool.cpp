@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulation/gpu/pool.h"
-#include "simulation/gpu/rules.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,7 +7,7 @@
 #include "simulation/gpu/capture.h"
 #include "simulation/gpu/graph.h"
 #include "simulation/gpu/options.h"
-#include "simulation/gpu/per_thread.h"
+#include "simulation/gpu/rules.h"
 #include "simulation/gpu/stream.h"
 
 namespace halyard::inline v0::sim::gpu {

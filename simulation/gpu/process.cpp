@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulation/gpu/process.h"
-#include "simulation/gpu/rules.h"
 
 #include <vector>
 
 #include "simulation/gpu/report.h"
+#include "simulation/gpu/rules.h"
 #include "simulation/gpu/state.h"
 
 namespace halyard::inline v0::sim::gpu {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulation/gpu/report.h"
-#include "simulation/gpu/rules.h"
 
 #include <cstdio>
 #include <cstring>
@@ -10,6 +9,7 @@
 
 #include "simulation/gpu/mutex.h"
 #include "simulation/gpu/options.h"
+#include "simulation/gpu/rules.h"
 
 namespace halyard::inline v0::sim::gpu {
 namespace {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/thread.h"
-#include "simulation/gpu/memory.h"
 #include "simulation/gpu/process.h"
 #include "simulation/gpu/report.h"
 #include "simulation/gpu/stream.h"

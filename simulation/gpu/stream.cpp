@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulation/gpu/stream.h"
-#include "simulation/gpu/rules.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -11,6 +10,7 @@
 #include "simulation/gpu/managed.h"
 #include "simulation/gpu/options.h"
 #include "simulation/gpu/pool.h"
+#include "simulation/gpu/rules.h"
 
 namespace halyard::inline v0::sim::gpu {
 namespace {

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <chrono>
+#include "simulation/gpu/stream_operations.h"
 
 #include "simulation/gpu/capture.h"
 #include "simulation/gpu/managed.h"
 #include "simulation/gpu/memory.h"
-#include "simulation/gpu/options.h"
 #include "simulation/gpu/per_thread.h"
 #include "simulation/gpu/rules.h"
 #include "simulation/gpu/stream.h"
-#include "simulation/gpu/stream_operations.h"
 
 namespace halyard::inline v0::sim::gpu {
 

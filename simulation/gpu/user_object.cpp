@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "simulation/gpu/user_object.h"
+
 #include <algorithm>
 #include <climits>
 #include <utility>
 
 #include "simulation/gpu/graph.h"
-#include "simulation/gpu/user_object.h"
 
 namespace halyard::inline v0::sim::gpu {
 namespace {

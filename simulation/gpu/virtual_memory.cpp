@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "simulation/gpu/virtual_memory.h"
+
 #include <map>
 #include <utility>
 
 #include "simulation/gpu/options.h"
-#include "simulation/gpu/pool.h"
-#include "simulation/gpu/virtual_memory.h"
 
 namespace halyard::inline v0::sim::gpu {
 namespace {

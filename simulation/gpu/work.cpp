@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulation/gpu/work.h"
-#include "simulation/gpu/report.h"
-#include "simulation/gpu/rules.h"
 
 #include <algorithm>
 #include <atomic>
@@ -15,6 +13,8 @@
 #include "simulation/gpu/module.h"
 #include "simulation/gpu/options.h"
 #include "simulation/gpu/pool.h"
+#include "simulation/gpu/report.h"
+#include "simulation/gpu/rules.h"
 #include "simulation/gpu/stream.h"
 
 namespace halyard::inline v0::sim::gpu {
