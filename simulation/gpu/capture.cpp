@@ -21,12 +21,34 @@ void end_capture_of(StreamState& stream) {
   stream.frontier.clear();
 }
 
+// None of its streams is captured any more.
+void close_capture(CaptureState& capture) {
+  capture.is_ended = true;
+  for (const std::weak_ptr<StreamState>& weak : capture.streams) {
+    if (const std::shared_ptr<StreamState> stream = weak.lock()) end_capture_of(*stream);
+  }
+  --state().captures;
+  if (capture.mode == kCaptureGlobal) --state().global_captures;
+  if (capture.mode != kCaptureRelaxed && capture.thread == base::this_thread()) {
+    --this_thread().local_captures;
+  }
+}
+
 Result break_capture(CaptureState& capture, Result result) {
   capture.is_broken = true;
   return result;
 }
 
 }  // namespace
+
+void leave_capture(StreamState& stream) {
+  const std::shared_ptr<CaptureState> capture = stream.capture;
+  if (capture->origin == &stream) return close_capture(*capture);
+  end_capture_of(stream);
+  std::erase_if(capture->streams, [&](const std::weak_ptr<StreamState>& weak) {
+    return weak.lock().get() == &stream;
+  });
+}
 
 Result join_capture(StreamState& stream, EventState& event) {
   const std::shared_ptr<CaptureState>& capture = event.capture;
@@ -207,18 +229,14 @@ Result end_capture(Stream handle, Graph* graph) {
     }
   }
   bool is_joined = true;
-  capture->is_ended = true;
   for (const std::weak_ptr<StreamState>& weak : capture->streams) {
     const std::shared_ptr<StreamState> other = weak.lock();
     if (other == nullptr) continue;
     for (NodeState* const node : other->frontier) {
       is_joined &= std::ranges::find(reached, node) != reached.end();
     }
-    end_capture_of(*other);
   }
-  --state().captures;
-  if (capture->mode == kCaptureGlobal) --state().global_captures;
-  if (capture->mode != kCaptureRelaxed) --this_thread().local_captures;
+  close_capture(*capture);
   HALYARD_GPU_REQUIRE(!capture->is_broken, kCaptureInvalidated);
   HALYARD_GPU_REQUIRE(is_joined, kCaptureUnjoined);
   if (capture->graph_handle == nullptr) {

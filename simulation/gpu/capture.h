@@ -39,6 +39,9 @@ void invalidate_captures(ContextState& context);
 // and, if `ends_global`, the global ones of all threads.
 void invalidate_captures(bool ends_global);
 
+// The stream is destroyed: its capture ends, if the stream began it.
+void leave_capture(StreamState& stream);
+
 // --- what calls ask; the State is locked --------------------------------------------------------
 
 // Into `graph`, after `frontier`; null: into a new one.

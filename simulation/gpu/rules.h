@@ -108,6 +108,9 @@ struct Rules {
   bool copies_where_memory_is;
   // Waits for values compare unsigned numbers, after an "and" with MemOp::more. Else as CUDA does.
   bool masks_waits;
+  // To destroy the stream that began a capture ends it, and one that joined leaves it. Else the
+  // capture is invalid.
+  bool destroying_ends_captures = false;
   // An unsafe call in a capture of its own thread ends only that thread's captures.
   bool ends_own_captures_first;
 };

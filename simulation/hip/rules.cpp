@@ -81,9 +81,10 @@ constinit const Rules kRules{
     .waits_for_destroyed_streams = false,  // hip_stream.cpp:446
     .free_always_waits = true,             // hip_memory.cpp, ihipFree
     .free_waits_for_pool_memory = [] { return !hip::is_since(hip::kVersion70); },
-    .copies_where_memory_is = true,   // hip_memory.cpp, ihipMemcpyCommand
-    .masks_waits = true,              // hip_stream_ops.cpp
-    .ends_own_captures_first = true,  // hip_internal.hpp, CHECK_STREAM_CAPTURE_SUPPORTED
+    .copies_where_memory_is = true,    // hip_memory.cpp, ihipMemcpyCommand
+    .masks_waits = true,               // hip_stream_ops.cpp
+    .destroying_ends_captures = true,  // hip_stream.cpp, hipStreamDestroy
+    .ends_own_captures_first = true,   // hip_internal.hpp, CHECK_STREAM_CAPTURE_SUPPORTED
 };
 
 }  // namespace halyard::inline v0::sim::gpu

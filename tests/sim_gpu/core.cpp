@@ -194,6 +194,7 @@ constinit const Rules kRules{
     .free_waits_for_pool_memory = [] { return true; },
     .copies_where_memory_is = true,
     .masks_waits = true,
+    .destroying_ends_captures = true,
     .ends_own_captures_first = true,
 };
 

@@ -264,6 +264,39 @@ TEST(SimGpuCaptures, AnUnsafeCallEndsThoseOfItsOwnThreadFirst) {
   capturing.join();
 }
 
+TEST(SimGpuCaptures, TheEndOfItsStreamEndsACapture) {
+  const gpu::Stream origin = make_stream(0), joined = make_stream(0);
+  const gpu::Event event = make_event(0);
+  call_on(0, [&](gpu::Call&) {
+    return gpu::begin_capture(origin, gpu::kCaptureGlobal, nullptr, nullptr, {});
+  });
+  ASSERT_EQ(record(event, origin), gpu::kSuccess);
+  ASSERT_EQ(call_on(0, [&](gpu::Call&) { return gpu::wait_event(joined, event, 0); }),
+            gpu::kSuccess);
+  gpu::StreamState* const of_joined = joined->object.get();
+  ASSERT_NE(of_joined->capture, nullptr);
+  ASSERT_EQ(call_on(0, [&](gpu::Call&) { return gpu::end_stream(origin); }), gpu::kSuccess);
+  EXPECT_EQ(of_joined->capture, nullptr);
+  EXPECT_EQ(
+      call_on(0, gpu::kCurrent | gpu::kUnsafeInCapture, [](gpu::Call&) { return gpu::kSuccess; }),
+      gpu::kSuccess);
+}
+
+TEST(SimGpuCaptures, AJoinedStreamThatEndsLeavesTheCapture) {
+  const gpu::Stream origin = make_stream(0), joined = make_stream(0);
+  const gpu::Event event = make_event(0);
+  call_on(0, [&](gpu::Call&) {
+    return gpu::begin_capture(origin, gpu::kCaptureGlobal, nullptr, nullptr, {});
+  });
+  ASSERT_EQ(record(event, origin), gpu::kSuccess);
+  ASSERT_EQ(call_on(0, [&](gpu::Call&) { return gpu::wait_event(joined, event, 0); }),
+            gpu::kSuccess);
+  ASSERT_EQ(call_on(0, [&](gpu::Call&) { return gpu::end_stream(joined); }), gpu::kSuccess);
+  gpu::Graph graph = nullptr;
+  EXPECT_EQ(call_on(0, [&](gpu::Call&) { return gpu::end_capture(origin, &graph); }),
+            gpu::kSuccess);
+}
+
 TEST(SimGpuGraphs, AnUpdateKeepsTheKindOfACopy) {
   const gpu::DevicePointer from = allocate(0, 8), to = allocate(0, 8);
   const auto work_of_kind = [&](int kind) {
