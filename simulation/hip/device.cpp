@@ -13,6 +13,7 @@
 
 #include "simulation/gpu/options.h"
 #include "simulation/gpu/stream.h"
+#include "simulation/hip/bugs.h"
 
 namespace halyard::inline v0::sim::hip {
 namespace {
@@ -222,7 +223,11 @@ HALYARD_HIP_EXPORT Result hipDeviceGetByPCIBusId(int* device, const char* id) {
 HALYARD_HIP_EXPORT Result hipDeviceSynchronize() {
   HALYARD_HIP_CALL(hipDeviceSynchronize, gpu::kCurrent) {
     const Result refusal = refuse_in_any_capture(gpu::kCaptureUnsupported);
-    return refusal == kSuccess ? gpu::drain(call.lock(), call.context()) : refusal;
+    if (refusal != kSuccess) return refusal;
+    const WaitScope scope(call.context().device);
+    const Result result = gpu::drain(call.lock(), call.context());
+    clear_pools(call.context());
+    return result;
   };
 }
 

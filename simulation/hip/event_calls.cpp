@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "simulation/gpu/stream_operations.h"
+#include "simulation/hip/bugs.h"
 #include "simulation/hip/device.h"
 #include "simulation/hip/per_thread.h"
 #include "simulation/hip/stream.h"
@@ -91,7 +92,10 @@ HALYARD_HIP_EXPORT Result hipEventRecordWithFlags(Event event, Stream stream, un
 }
 
 HALYARD_HIP_EXPORT Result hipStreamWaitEvent(Stream stream, Event event, unsigned flags) {
-  HALYARD_HIP_CALL(hipStreamWaitEvent, gpu::kCurrent) { return wait(stream, event, flags); };
+  HALYARD_HIP_CALL(hipStreamWaitEvent, gpu::kCurrent) {
+    await_waits(call, current_device());
+    return wait(stream, event, flags);
+  };
 }
 
 HALYARD_HIP_EXPORT Result hipEventQuery(Event event) {
@@ -104,7 +108,10 @@ HALYARD_HIP_EXPORT Result hipEventQuery(Event event) {
 HALYARD_HIP_EXPORT Result hipEventSynchronize(Event event) {
   HALYARD_HIP_CALL(hipEventSynchronize, gpu::kCurrent) {
     HALYARD_HIP_HANDLE(event, gpu::kInvalidHandle);
-    return gpu::synchronize_event(call, event);
+    const ContextState& context = *event->object->context;
+    const Result result = gpu::synchronize_event(call, event);
+    clear_pools(context);
+    return result;
   };
 }
 

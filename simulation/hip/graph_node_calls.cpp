@@ -167,8 +167,15 @@ HALYARD_HIP_SET(hipGraphBatchMemOpNodeSetParams, const MemOpNodeParams* params,
                 return make_mem_ops(params, work))
 HALYARD_HIP_SET_EXEC(hipGraphExecBatchMemOpNodeSetParams, const MemOpNodeParams* params,
                      return make_mem_ops(params, work))
-HALYARD_HIP_SET(hipGraphKernelNodeSetParams, const KernelNodeParams* params,
-                return make_kernel(call, params, work))
+HALYARD_HIP_SET(hipGraphKernelNodeSetParams, const KernelNodeParams* params, {
+  // ROCm/clr#138: of 6.3
+  if (!is_since(kVersion64)) {
+    gpu::report_misuse("kernel-node-parameters-set",
+                       "hipGraphKernelNodeSetParams was called, which up to 6.3 keeps the caller's "
+                       "memory and frees it; hipGraphExecKernelNodeSetParams does not");
+  }
+  return make_kernel(call, params, work);
+})
 HALYARD_HIP_SET(hipGraphMemcpyNodeSetParams, const Copy3D* copy, return make_copy(call, copy, work))
 HALYARD_HIP_SET(hipGraphMemcpyNodeSetParams1D,
                 void* dst HALYARD_HIP_COMMA const void* src HALYARD_HIP_COMMA std::size_t bytes

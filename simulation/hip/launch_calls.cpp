@@ -7,6 +7,7 @@
 #include "simulation/gpu/launch.h"
 #include "simulation/gpu/rules.h"
 #include "simulation/gpu/stream_operations.h"
+#include "simulation/hip/bugs.h"
 #include "simulation/hip/per_thread.h"
 #include "simulation/hip/registered.h"
 #include "simulation/hip/stream.h"
@@ -55,6 +56,7 @@ Result launch(Call& call, Function function, const Launch& of) {
   const gpu::StreamState& stream = *gpu::find_stream(of.stream);
   HALYARD_GPU_REQUIRE(!is_since(kVersion70) || stream.context == &call.context(),
                       gpu::kInvalidHandle);
+  await_waits(call, stream.context->device);
   Result result = check_extra(function, of.extra);
   if (result == kSuccess) result = check_event(of.start);
   if (result == kSuccess) result = check_event(of.stop);

@@ -25,11 +25,11 @@ struct FatBinary {
   std::shared_ptr<const gpu::Code> code;
   std::map<ContextState*, Module> modules;
 };
-struct Kernel {
+struct RegisteredKernel {
   FatBinary* binary = nullptr;
   std::string name;
 };
-struct Variable {
+struct RegisteredVariable {
   FatBinary* binary = nullptr;
   std::string name;
   std::size_t size = 0;
@@ -37,8 +37,8 @@ struct Variable {
 
 struct Registry {
   std::vector<std::unique_ptr<FatBinary>> binaries;
-  std::map<const void*, Kernel> kernels;
-  std::map<const void*, Variable> variables;
+  std::map<const void*, RegisteredKernel> kernels;
+  std::map<const void*, RegisteredVariable> variables;
 };
 
 // Made by the first static constructor of a program, and never freed.
@@ -137,15 +137,16 @@ HALYARD_HIP_EXPORT void __hipRegisterFunction(void** handle, const void* host, c
   if (handle == nullptr || name == nullptr) return;
   const gpu::Lock lock(state().mutex);
   // A function that several sources have is registered by each; the first counts.
-  registry().kernels.try_emplace(host, Kernel{reinterpret_cast<FatBinary*>(handle), name});
+  registry().kernels.try_emplace(host,
+                                 RegisteredKernel{reinterpret_cast<FatBinary*>(handle), name});
 }
 
 HALYARD_HIP_EXPORT void __hipRegisterVar(void** handle, void* host, char* name, const char*, int,
                                          std::size_t size, int, int) {
   if (handle == nullptr || name == nullptr) return;
   const gpu::Lock lock(state().mutex);
-  registry().variables.try_emplace(host,
-                                   Variable{reinterpret_cast<FatBinary*>(handle), name, size});
+  registry().variables.try_emplace(
+      host, RegisteredVariable{reinterpret_cast<FatBinary*>(handle), name, size});
 }
 
 // The program reads and writes the variable through `pointer`, kernels through a pointer of the

@@ -65,6 +65,8 @@ void read_bugs(Settings& settings) {
                {"pools", Bug::kFailingPools},
                {"uuid", Bug::kNoUuid},
                {"event-destroy", Bug::kEventWaitsForAll},
+               {"blocking", Bug::kBlockingQueries},
+               {"pool-zero", Bug::kZeroedPools},
                {"extra", Bug::kOldExtraIgnored}};
   const char* const text = std::getenv("HALYARD_SIM_HIP_BUGS");
   for (std::string_view rest = text != nullptr ? text : ""; !rest.empty();) {

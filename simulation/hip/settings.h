@@ -14,12 +14,15 @@ inline constexpr int kVersion56 = 506, kVersion60 = 600, kVersion62 = 602, kVers
                      kVersion64 = 604, kVersion70 = 700, kVersion71 = 701, kVersion715 = 715;
 
 // Public bugs of the real library that a driver has to survive; each is off unless asked for by
-// name in HALYARD_SIM_HIP_BUGS. In adversarial mode the seed chooses.
+// name in HALYARD_SIM_HIP_BUGS. In adversarial mode the seed chooses among those that end no
+// correct program.
 enum class Bug : unsigned {
   kStaleKernelNode = 1,   // "stale-nodes": an updated kernel node keeps its old arguments (clr#42)
   kFailingPools = 2,      // "pools": stream-ordered memory is out of memory (hip#3775)
   kNoUuid = 4,            // "uuid": every UUID is "XX" (numba-hip#7)
   kEventWaitsForAll = 8,  // "event-destroy": hipEventDestroy waits for the device (LMCache#3362)
+  kBlockingQueries = 32,  // "blocking": queries and launches wait for waits (rocm-systems#11678)
+  kZeroedPools = 64,      // "pool-zero": waits clear stream-ordered memory (rocm-systems#10943)
   kOldExtraIgnored = 16,  // "extra": kernel nodes ignore `extra` (hrx#156)
 };
 

@@ -8,6 +8,7 @@
 #include "simulation/gpu/capture.h"
 #include "simulation/gpu/rules.h"
 #include "simulation/gpu/stream_operations.h"
+#include "simulation/hip/bugs.h"
 #include "simulation/hip/per_thread.h"
 #include "simulation/hip/stream.h"
 
@@ -119,13 +120,18 @@ HALYARD_HIP_EXPORT Result hipStreamDestroy(Stream stream) {
 HALYARD_HIP_EXPORT Result hipStreamSynchronize(Stream stream) {
   HALYARD_HIP_CALL(hipStreamSynchronize, gpu::kCurrent) {
     HALYARD_HIP_HANDLE(stream);
-    return gpu::synchronize_stream(call, stream);
+    const ContextState& context = *gpu::find_stream(stream)->context;
+    const WaitScope scope(context.device);
+    const Result result = gpu::synchronize_stream(call, stream);
+    clear_pools(context);
+    return result;
   };
 }
 
 HALYARD_HIP_EXPORT Result hipStreamQuery(Stream stream) {
   HALYARD_HIP_CALL(hipStreamQuery, gpu::kCurrent) {
     HALYARD_HIP_HANDLE(stream);
+    await_waits(call, gpu::find_stream(stream)->context->device);
     return gpu::query_stream(stream);
   };
 }

@@ -158,6 +158,7 @@ TEST(HipError, HasNames) {
   EXPECT_STREQ(hipGetErrorName(1), "hipErrorInvalidValue");
   EXPECT_STREQ(hipGetErrorName(218), "hipErrorInvalidKernelFile");
   EXPECT_STREQ(hipGetErrorName(709), "hipErrorContextIsDestroyed");
+  EXPECT_STREQ(hipGetErrorName(912), "hipErrorInvalidTexture");
   EXPECT_STREQ(hipGetErrorName(12345), "hipErrorUnknown");
   EXPECT_STREQ(hipGetErrorString(100), "no ROCm-capable device is detected");
   const char* name = nullptr;

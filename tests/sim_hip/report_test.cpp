@@ -274,6 +274,52 @@ TEST(HipBugs, AreChosenByName) {
   unsetenv("HALYARD_SIM_HIP_BUGS");
 }
 
+// ROCm/rocm-systems#11678
+TEST(HipBugs, AQueryWaitsForAWait) {
+  setenv("HALYARD_SIM_HIP_BUGS", "blocking", 1);
+  report_of([] {
+    hipStream_t held = nullptr, other = nullptr;
+    hipStreamCreateWithFlags(&held, 1);
+    hipStreamCreateWithFlags(&other, 1);
+    Gate gate;
+    gate.hold(held);
+    std::thread waiter([&] { EXPECT_EQ(hipStreamSynchronize(held), kOk); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    std::atomic<bool> has_returned = false;
+    std::thread asker([&] {
+      EXPECT_EQ(hipStreamQuery(other), kOk);
+      has_returned.store(true);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    EXPECT_FALSE(has_returned.load());
+    gate.open();
+    waiter.join();
+    asker.join();
+  });
+  unsetenv("HALYARD_SIM_HIP_BUGS");
+}
+
+// ROCm/rocm-systems#10943
+TEST(HipBugs, MemoryOfAPoolIsClearedUnlessItsThresholdIsTheLargest) {
+  setenv("HALYARD_SIM_HIP_BUGS", "pool-zero", 1);
+  report_of([] {
+    const auto survivor = [] {
+      void* memory = nullptr;
+      EXPECT_EQ(hipMallocAsync(&memory, 4, nullptr), kOk);
+      EXPECT_EQ(hipMemsetD32(memory, 7, 1), kOk);
+      EXPECT_EQ(hipStreamSynchronize(nullptr), kOk);
+      return read(static_cast<std::uint32_t*>(memory), 1)[0];
+    };
+    EXPECT_EQ(survivor(), 0u);
+    hipMemPool_t pool = nullptr;
+    std::uint64_t most = ~std::uint64_t{0};
+    EXPECT_EQ(hipDeviceGetDefaultMemPool(&pool, 0), kOk);
+    EXPECT_EQ(hipMemPoolSetAttribute(pool, 4, &most), kOk);
+    EXPECT_EQ(survivor(), 7u);
+  });
+  unsetenv("HALYARD_SIM_HIP_BUGS");
+}
+
 TEST(HipArchitecture, OfAnotherOneNothingIsExecuted) {
   setenv("HALYARD_SIM_HIP_ARCH", "gfx942:sramecc+:xnack-", 1);
   report_of([] {
