@@ -73,6 +73,7 @@ constinit const Rules kRules{
     .limits = &hip::kLimits,
     .beyond_limits = &hip::beyond_limits,
     .parameters_end = hip::kLaunchEnd,
+    .has_contexts = false,
     .fault_reach = &hip::fault_reach,
     .dead_stream =
         [] { return hip::is_since(hip::kVersion70) ? kInvalidHandle : kContextIsDestroyed; },

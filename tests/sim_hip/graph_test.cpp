@@ -202,6 +202,17 @@ TEST_F(HipGraph, ADeviceIsNotAwaitedInACapture) {
   EXPECT_EQ(hipStreamEndCapture(stream_, &captured), kCaptureInvalidated);
 }
 
+// hip_stream.cpp, hipStreamDestroy
+TEST_F(HipGraph, DestroyingAStreamEndsItsCapture) {
+  hipStream_t stream = nullptr;
+  ASSERT_EQ(hipStreamCreate(&stream), kOk);
+  ASSERT_EQ(hipStreamBeginCapture(stream, 0), kOk);
+  EXPECT_EQ(hipStreamDestroy(stream), kOk);
+  void* memory = nullptr;
+  EXPECT_EQ(hipMalloc(&memory, 16), kOk);  // unsafe in a capture
+  EXPECT_EQ(hipFree(memory), kOk);
+}
+
 // hip_event.cpp: 907, and the capture is over
 TEST_F(HipGraph, ACapturedEventIsNotAwaited) {
   hipEvent_t event = nullptr;
