@@ -195,6 +195,17 @@ TEST_F(HipGraph, ACopyThatWaitsEndsEveryCaptureUpTo6) {
   }
 }
 
+// The null stream would wait for a stream that is captured.
+TEST_F(HipGraph, WorkOfTheNullStreamEndsTheCaptureOfABlockingStream) {
+  hipStream_t blocking = nullptr;
+  ASSERT_EQ(hipStreamCreate(&blocking), kOk);
+  ASSERT_EQ(hipStreamBeginCapture(blocking, 2), kOk);
+  EXPECT_EQ(hipMemsetD32Async(words_, 1, 1, nullptr), kCaptureImplicit);
+  hipGraph_t captured = nullptr;
+  EXPECT_EQ(hipStreamEndCapture(blocking, &captured), kCaptureInvalidated);
+  EXPECT_EQ(hipStreamDestroy(blocking), kOk);
+}
+
 TEST_F(HipGraph, ADeviceIsNotAwaitedInACapture) {
   ASSERT_EQ(hipStreamBeginCapture(stream_, 2), kOk);
   EXPECT_EQ(hipDeviceSynchronize(), kCaptureUnsupported);

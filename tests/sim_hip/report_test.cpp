@@ -2,6 +2,7 @@
 //
 // What the report says of programs that misuse HIP, each in a process of its own.
 #include <gmock/gmock.h>
+#include <sys/wait.h>
 
 #include <cstring>
 
@@ -240,6 +241,28 @@ TEST(HipEnvironment, LaunchesBlock) {
     EXPECT_EQ(hipStreamQuery(stream), kOk);
   });
   unsetenv("HIP_LAUNCH_BLOCKING");
+}
+
+TEST(HipEnvironment, TheProcessorIsOverridden) {
+  setenv("HSA_OVERRIDE_GFX_VERSION", "9.4.2", 1);
+  report_of([] {
+    std::vector<char> properties(4096);
+    EXPECT_EQ(hipGetDevicePropertiesR0600(properties.data(), 0), kOk);
+    EXPECT_STREQ(properties.data() + 1160, "gfx942");
+  });
+  unsetenv("HSA_OVERRIDE_GFX_VERSION");
+}
+
+// ROCm/rocm-systems#8119
+TEST(HipEnvironment, AChildOfAForkHasNoHip) {
+  report_of([] {
+    EXPECT_EQ(hipInit(0), kOk);
+    const pid_t child = fork();
+    if (child == 0) _exit(hipInit(0) == 3 && hipDeviceSynchronize() == 3 ? 0 : 1);
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  });
 }
 
 // numba-hip#7, ROCm/hip#3775, ROCm/clr#42
