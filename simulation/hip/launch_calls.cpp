@@ -76,7 +76,7 @@ Result launch_registered(Call& call, const void* host, const Launch& of) {
   HALYARD_GPU_REQUIRE(host != nullptr, kInvalidDeviceFunction);
   Function function = nullptr;
   const DeviceId device = gpu::find_stream(of.stream)->context->device;
-  const Result result = any_function(host, device, function);
+  const Result result = registered_function(host, device, function);
   return result == kSuccess ? launch(call, function, of) : result;
 }
 

@@ -181,7 +181,7 @@ HALYARD_HIP_EXPORT Result hipFuncGetAttributes(FunctionAttributes* attributes, c
   HALYARD_HIP_CALL(hipFuncGetAttributes, gpu::kCurrent) {
     HALYARD_GPU_REQUIRE(attributes != nullptr, gpu::kInvalidValue);
     Function function = nullptr;
-    const Result result = any_function(host, current_device(), function);
+    const Result result = registered_function(host, current_device(), function);
     if (result != kSuccess) return result;
     const auto answer = [&](int which) {
       int value = 0;
@@ -259,7 +259,7 @@ namespace {
 // The forms without "Module" take the host's address of a kernel; those with it a hipFunction_t.
 Result blocks_of(Call& call, int* blocks, const void* host, int threads, std::size_t dynamic) {
   Function function = nullptr;
-  const Result result = any_function(host, current_device(), function);
+  const Result result = registered_function(host, current_device(), function);
   return result == kSuccess ? gpu::occupancy(call, blocks, function, threads, dynamic) : result;
 }
 
@@ -325,7 +325,7 @@ HALYARD_HIP_EXPORT Result hipOccupancyMaxPotentialBlockSize(int* grid, int* bloc
                                                             std::size_t dynamic, int limit) {
   HALYARD_HIP_CALL(hipOccupancyMaxPotentialBlockSize, gpu::kCurrent) {
     Function function = nullptr;
-    const Result result = any_function(host, current_device(), function);
+    const Result result = registered_function(host, current_device(), function);
     return result == kSuccess ? best_of(call, grid, block, function, dynamic, limit) : result;
   };
 }
@@ -335,7 +335,7 @@ HALYARD_HIP_EXPORT Result hipOccupancyAvailableDynamicSMemPerBlock(std::size_t* 
                                                                    int threads) {
   HALYARD_HIP_CALL(hipOccupancyAvailableDynamicSMemPerBlock, gpu::kCurrent) {
     Function function = nullptr;
-    const Result result = any_function(host, current_device(), function);
+    const Result result = registered_function(host, current_device(), function);
     return result == kSuccess ? gpu::available_shared_bytes(call, bytes, function, blocks, threads)
                               : result;
   };
