@@ -140,6 +140,11 @@ void Checks::write(Wave& wave, const Instruction& at, const Operand& operand, un
   }
 }
 
+// v_movreld_b32 and the like.
+static bool moves_relatively(const OpcodeFacts& facts) {
+  return (facts.facts & kReadsM0) != 0 && facts.destination != Type::kNone;
+}
+
 void Checks::before(Wave& wave, const Ins& ins) {
   const Instruction& from = *ins.from;
   const OpcodeFacts& facts = facts_of(from.opcode);
@@ -154,6 +159,8 @@ void Checks::before(Wave& wave, const Ins& ins) {
         (facts.facts & kIgnoresExec) == 0) {
       continue;
     }
+    // M0 chooses the register, so the one that is named may be another.
+    if (moves_relatively(facts) && source.kind == OperandKind::kVector) continue;
     if (source) read(wave, from, source, registers_of(source.type));
   }
   if ((facts.facts & kReadsVcc) != 0) read_scalar(wave, from, kVccLow, 1);
@@ -178,6 +185,10 @@ void Checks::after(const Ins& ins) {
   const bool has_result = static_cast<bool>(from.destination);
   const unsigned count = has_result ? registers_of(from.destination.type) : 0;
   if (has_result) define(from.destination, count);
+  // It may be any register: none is reported that might be the one.
+  if (has_result && moves_relatively(facts)) {
+    from.destination.kind == OperandKind::kVector ? void(vectors_.set()) : void(scalars_.set());
+  }
   if (is_wide_sum(from.opcode) && from.sources[2].kind == OperandKind::kVector) {
     vectors_[from.destination.index + 1] = vectors_[from.sources[2].index + 1];
   }

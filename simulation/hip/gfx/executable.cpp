@@ -85,6 +85,7 @@ Ins lowered(const Instruction& from, Executable& executable) {
 }  // namespace
 
 Handler handler_of(const Instruction& instruction) {
+  if (Handler handler = relative_move_handler(instruction)) return handler;
   switch (facts_of(instruction.opcode).group) {
     case Group::kScalar:
       return scalar_handler(instruction);

@@ -162,6 +162,7 @@ Handler control_handler(const Instruction& instruction);
 Handler scalar_memory_handler(const Instruction& instruction);
 Handler vector_handler(const Instruction& instruction);
 Handler cross_lane_handler(const Instruction& instruction);
+Handler relative_move_handler(const Instruction& instruction);
 Handler mixed_handler(const Instruction& instruction);  // v_fma_mix*, signed dot products
 Handler matrix_handler(const Instruction& instruction);
 Handler lds_handler(const Instruction& instruction);
