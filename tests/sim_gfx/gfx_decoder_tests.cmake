@@ -3,10 +3,11 @@
 # with the shipped kernels, for gfx1100 and for the processor that covers it.
 find_program(HALYARD_LLVM_MC NAMES llvm-mc-19 llvm-mc)
 find_program(HALYARD_LD_LLD NAMES ld.lld-19 ld.lld)
-halyard_test(test_sim_gfx_decode gfx_decode_test.cpp llvm_mc.cpp random_words.cpp
+halyard_test(test_sim_gfx_decode gfx_decode_test.cpp gfx_relative_move_test.cpp llvm_mc.cpp random_words.cpp
              LIBRARY halyard_sim_gfx PREFIX sim_hip.)
 set_target_properties(test_sim_gfx_decode PROPERTIES UNITY_BUILD OFF)
-target_compile_definitions(test_sim_gfx_decode PRIVATE HALYARD_LLVM_MC="${HALYARD_LLVM_MC}")
+target_compile_definitions(test_sim_gfx_decode PRIVATE HALYARD_LLVM_MC="${HALYARD_LLVM_MC}"
+                           HALYARD_LD_LLD="${HALYARD_LD_LLD}")
 
 if(NOT TARGET halyard_kernels)
   return()

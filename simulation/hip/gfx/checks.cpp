@@ -144,6 +144,10 @@ void Checks::write(Wave& wave, const Instruction& at, const Operand& operand, un
 static bool moves_relatively(const OpcodeFacts& facts) {
   return (facts.facts & kReadsM0) != 0 && facts.destination != Type::kNone;
 }
+static bool reads_relatively(const Instruction& from) {
+  return moves_relatively(facts_of(from.opcode)) && from.opcode != Opcode::v_movreld_b32 &&
+         from.opcode != Opcode::s_movreld_b32 && from.opcode != Opcode::s_movreld_b64;
+}
 
 void Checks::before(Wave& wave, const Ins& ins) {
   const Instruction& from = *ins.from;
@@ -160,7 +164,7 @@ void Checks::before(Wave& wave, const Ins& ins) {
       continue;
     }
     // M0 chooses the register, so the one that is named may be another.
-    if (moves_relatively(facts) && source.kind == OperandKind::kVector) continue;
+    if (reads_relatively(from)) continue;
     if (source) read(wave, from, source, registers_of(source.type));
   }
   if ((facts.facts & kReadsVcc) != 0) read_scalar(wave, from, kVccLow, 1);
