@@ -40,17 +40,23 @@ TEST(GfxAccess, WidthsOfLds) {
            [](u64, u64 b, u64 c) { return c >> 32 | b << 32; }},
           {stored("ds_load_u8 v10, v6 offset:7"), [](u64, u64 b, u64) { return b >> 56; }},
           {stored("ds_load_i8 v10, v6 offset:7"),
-           [](u64, u64 b, u64) { return u64{static_cast<u32>(static_cast<std::int8_t>(b >> 56))}; }},
+           [](u64, u64 b, u64) {
+             return u64{static_cast<u32>(static_cast<std::int8_t>(b >> 56))};
+           }},
           {stored("ds_load_i16 v10, v6 offset:6"),
-           [](u64, u64 b, u64) { return u64{static_cast<u32>(static_cast<std::int16_t>(b >> 48))}; }},
+           [](u64, u64 b, u64) {
+             return u64{static_cast<u32>(static_cast<std::int16_t>(b >> 48))};
+           }},
           {stored("v_mov_b32 v10, 0x11112222\nds_load_u16_d16_hi v10, v6"),
            [](u64, u64 b, u64) { return 0x2222 | (b & 0xffff) << 16; }},
           {stored("v_mov_b32 v10, 0x11112222\nds_load_u8_d16 v10, v6"),
            [](u64, u64 b, u64) { return 0x11110000 | (b & 0xff); }},
           {stored("ds_load_2addr_b32 v[10:11], v6 offset0:3 offset1:0"),
            [](u64, u64 b, u64 c) { return c >> 32 | b << 32; }},
-          {place + "v_lshlrev_b32 v7, 2, v0\nds_store_2addr_stride64_b32 v7, v2, v3 offset0:0 "
-                   "offset1:1\nds_load_b32 v10, v7\nds_load_b32 v11, v7 offset:256" + wait,
+          {place +
+               "v_lshlrev_b32 v7, 2, v0\nds_store_2addr_stride64_b32 v7, v2, v3 offset0:0 "
+               "offset1:1\nds_load_b32 v10, v7\nds_load_b32 v11, v7 offset:256" +
+               wait,
            [](u64, u64 b, u64) { return b; }},
           {stored("ds_store_b8 v6, v4 offset:1\nds_store_b16_d16_hi v6, v4 offset:2\n"
                   "ds_load_b32 v10, v6"),
@@ -139,20 +145,25 @@ TEST(GfxAccess, GlobalMemoryAndBuffers) {
   HALYARD_NEEDS_ASSEMBLER();
   const std::string wait = "\ns_waitcnt vmcnt(0)";
   // A raw buffer of 768 bytes (RDNA3, 9.1.5; the last word as LLVM's intrinsics want it).
-  const std::string buffer = "s_mov_b32 s20, s4\ns_and_b32 s21, s5, 0xffff\ns_movk_i32 s22, 768\n"
-                             "s_mov_b32 s23, 0x31014000\nv_mul_u32_u24 v6, 24, v0\n";
+  const std::string buffer =
+      "s_mov_b32 s20, s4\ns_and_b32 s21, s5, 0xffff\ns_movk_i32 s22, 768\n"
+      "s_mov_b32 s23, 0x31014000\nv_mul_u32_u24 v6, 24, v0\n";
   check_gfx_cases(
       {
           {"v_mul_u32_u24 v6, 24, v0\nglobal_load_i16 v10, v6, s[4:5] offset:14" + wait,
-           [](u64, u64 b, u64) { return u64{static_cast<u32>(static_cast<std::int16_t>(b >> 48))}; }},
+           [](u64, u64 b, u64) {
+             return u64{static_cast<u32>(static_cast<std::int16_t>(b >> 48))};
+           }},
           {"v_mul_u32_u24 v6, 24, v0\nglobal_load_b96 v[12:14], v6, s[4:5] offset:12" + wait +
                "\nv_mov_b32 v10, v12\nv_mov_b32 v11, v14",
            [](u64, u64 b, u64 c) { return b >> 32 | c >> 32 << 32; }},
           {"v_mov_b32 v10, 0x11112222\nv_mul_u32_u24 v6, 24, v0\n"
-           "global_load_d16_hi_u8 v10, v6, s[4:5] offset:8" + wait,
+           "global_load_d16_hi_u8 v10, v6, s[4:5] offset:8" +
+               wait,
            [](u64, u64 b, u64) { return 0x2222 | (b & 0xff) << 16; }},
           {"v_mad_u64_u32 v[6:7], null, v0, 24, s[4:5]\nglobal_load_b64 v[10:11], v[6:7], off "
-           "offset:16" + wait,
+           "offset:16" +
+               wait,
            [](u64, u64, u64 c) { return c; }},
           {"s_load_b64 s[20:21], s[4:5], 24\ns_waitcnt lgkmcnt(0)\nv_mov_b32 v10, s20",
            [](u64, u64, u64) { return u64{1}; }},
@@ -161,12 +172,16 @@ TEST(GfxAccess, GlobalMemoryAndBuffers) {
           // Beyond the buffer reads 0; registers count one by one.
           {buffer + "s_movk_i32 s22, 36\nbuffer_load_b64 v[10:11], v6, s[20:23], 0 offen offset:8" +
                wait,
-           [](u64 a, u64 b, u64) { return a == 0 ? b : a == 1 ? b & 0xffffffff : 0; }},
+           [](u64 a, u64 b, u64) { return a == 0   ? b
+                                          : a == 1 ? b & 0xffffffff
+                                                   : 0; }},
           {buffer + "s_movk_i32 s24, 16\nbuffer_load_b32 v10, v6, s[20:23], s24 offen" + wait,
            [](u64, u64, u64 c) { return c & 0xffffffff; }},
           // With an index: a stride of 24 bytes, 32 records.
-          {buffer + "s_or_b32 s21, s21, 24 << 16\ns_mov_b32 s22, 31\ns_mov_b32 s23, 0x01014000\n"
-                    "buffer_load_b32 v10, v0, s[20:23], 0 idxen offset:16" + wait,
+          {buffer +
+               "s_or_b32 s21, s21, 24 << 16\ns_mov_b32 s22, 31\ns_mov_b32 s23, 0x01014000\n"
+               "buffer_load_b32 v10, v0, s[20:23], 0 idxen offset:16" +
+               wait,
            [](u64 a, u64, u64 c) { return a < 31 ? c & 0xffffffff : 0; }},
           {buffer + "s_buffer_load_b64 s[24:25], s[20:23], 48\ns_waitcnt lgkmcnt(0)\n"
                     "v_mov_b32 v10, s24",
@@ -221,17 +236,17 @@ TEST(GfxAccess, RegistersAtTheBeginning) {
   HALYARD_NEEDS_ASSEMBLER();
   GfxSource source;
   // s[0:1]: the packet, s[2:3]: the arguments, s4 to s6: the workgroup.
-  source.directives = ".amdhsa_user_sgpr_dispatch_ptr 1\n.amdhsa_system_sgpr_workgroup_id_y 1\n"
-                      ".amdhsa_system_sgpr_workgroup_id_z 1\n";
+  source.directives =
+      ".amdhsa_user_sgpr_dispatch_ptr 1\n.amdhsa_system_sgpr_workgroup_id_y 1\n"
+      ".amdhsa_system_sgpr_workgroup_id_z 1\n";
   source.argument_pointers = 1;
   source.argument_bytes = 264;
   const auto hidden = [](int offset, int size, const char* kind) {
-    return "      - .offset: " + std::to_string(offset) + "\n        .size: " +
-           std::to_string(size) + "\n        .value_kind: " + kind + "\n";
+    return "      - .offset: " + std::to_string(offset) +
+           "\n        .size: " + std::to_string(size) + "\n        .value_kind: " + kind + "\n";
   };
   source.hidden = hidden(8, 4, "hidden_block_count_x") + hidden(12, 4, "hidden_block_count_y") +
-                  hidden(20, 2, "hidden_group_size_x") +
-                  hidden(128, 4, "hidden_dynamic_lds_size");
+                  hidden(20, 2, "hidden_group_size_x") + hidden(128, 4, "hidden_dynamic_lds_size");
   // Of the last workgroup, each lane writes 8 words.
   source.body = R"(s_load_b64 s[8:9], s[2:3], 0
 s_load_b64 s[10:11], s[2:3], 8
@@ -271,8 +286,7 @@ end:
   gfx::Options options;
   options.strict = true;
   options.seed = 5;
-  const gfx::Outcome outcome =
-      module.run("test", {2, 3, 4}, {4, 3, 2}, {out}, options, 96);
+  const gfx::Outcome outcome = module.run("test", {2, 3, 4}, {4, 3, 2}, {out}, options, 96);
   ASSERT_EQ(outcome.kind, gfx::OutcomeKind::kOk) << outcome.message;
   for (const auto& finding : outcome.findings) ADD_FAILURE() << finding.message;
   const auto* const words = reinterpret_cast<const u32*>(out);
@@ -281,13 +295,13 @@ end:
       for (u32 x = 0; x < 4; ++x) {
         const u32* const each = words + 8 * ((z * 4 + y) * 4 + x);
         EXPECT_EQ(each[0], x | y << 8 | z << 16);
-        EXPECT_EQ(each[1], 2u);                 // workgroups in x
-        EXPECT_EQ(each[2], 3u);                 // in y
-        EXPECT_EQ(each[3], 4u);                 // items in x
-        EXPECT_EQ(each[4], 0u);                 // no argument is there
-        EXPECT_EQ(each[5], 96u);                // dynamic LDS
-        EXPECT_EQ(each[6], 4u | 3u << 16);      // of the packet
-        EXPECT_EQ(each[7], 8u);                 // items of the grid in x
+        EXPECT_EQ(each[1], 2u);             // workgroups in x
+        EXPECT_EQ(each[2], 3u);             // in y
+        EXPECT_EQ(each[3], 4u);             // items in x
+        EXPECT_EQ(each[4], 0u);             // no argument is there
+        EXPECT_EQ(each[5], 96u);            // dynamic LDS
+        EXPECT_EQ(each[6], 4u | 3u << 16);  // of the packet
+        EXPECT_EQ(each[7], 8u);             // items of the grid in x
       }
     }
   }

@@ -53,7 +53,8 @@ inline std::string gfx_module_text(const std::vector<GfxSource>& sources) {
             ".amdhsa_group_segment_fixed_size " +
             std::to_string(each.lds) + "\n.amdhsa_private_segment_fixed_size " +
             std::to_string(each.scratch) + "\n" +
-            (each.directives.empty() ? ".amdhsa_float_denorm_mode_32 3" : each.directives) + "\n.end_amdhsa_kernel\n";
+            (each.directives.empty() ? ".amdhsa_float_denorm_mode_32 3" : each.directives) +
+            "\n.end_amdhsa_kernel\n";
     kernels += "  - .name: " + each.name + "\n    .symbol: " + each.name +
                ".kd\n    .kernarg_segment_size: " + std::to_string(bytes) +
                "\n    .kernarg_segment_align: 8\n    .group_segment_fixed_size: " +

@@ -71,15 +71,14 @@ s_waitcnt lgkmcnt(0)
 global_store_b32 v1, v3, s[6:7])";
   expect_finding(run_strict("ds_store_b32 v1, v0\ns_waitcnt lgkmcnt(0)" + exchange),
                  gfx::FindingKind::kLdsRace, "ds_load_b32", "wave");
-  const Ran right =
-      run_strict("ds_store_b32 v1, v0\ns_waitcnt lgkmcnt(0)\ns_barrier" + exchange);
+  const Ran right = run_strict("ds_store_b32 v1, v0\ns_waitcnt lgkmcnt(0)\ns_barrier" + exchange);
   EXPECT_EQ(right.outcome.findings_count, 0u);
   for (std::uint32_t i = 0; i < 64; ++i) EXPECT_EQ(right.result[i], i ^ 32);
   // Atomic operations do not race with each other.
   const Ran atomic = run_strict("v_mov_b32 v2, 0\nv_mov_b32 v3, 1\nds_add_u32 v2, v3");
   EXPECT_EQ(atomic.outcome.findings_count, 0u);
-  expect_finding(run_strict("v_mov_b32 v2, 0\nds_store_b32 v2, v0"),
-                 gfx::FindingKind::kLdsRace, "ds_store_b32", "wrote");
+  expect_finding(run_strict("v_mov_b32 v2, 0\nds_store_b32 v2, v0"), gfx::FindingKind::kLdsRace,
+                 "ds_store_b32", "wrote");
 }
 
 TEST(GfxChecks, BarrierThatWavesDoNotReach) {
@@ -118,8 +117,8 @@ TEST(GfxChecks, RegisterThatALoadStillWrites) {
   // LDS: stores are counted too.
   const std::string lds = "ds_store_b32 v1, v0\nds_load_b32 v2, v1\nds_store_b32 v1, v0\n";
   EXPECT_EQ(run_strict(lds + "s_waitcnt lgkmcnt(1)\n" + store).outcome.findings_count, 0u);
-  expect_finding(run_strict(lds + "s_waitcnt lgkmcnt(2)\n" + store),
-                 gfx::FindingKind::kMissingWait, "global_store_b32", "reads v2");
+  expect_finding(run_strict(lds + "s_waitcnt lgkmcnt(2)\n" + store), gfx::FindingKind::kMissingWait,
+                 "global_store_b32", "reads v2");
 }
 
 TEST(GfxChecks, ScalarLoadsReturnInAnyOrder) {
@@ -169,8 +168,7 @@ TEST(GfxChecks, AddressesOutsideOfAllocations) {
     return run_source(body, 32, {}, 0, 64).outcome.kind;
   };
   EXPECT_EQ(scratch("scratch_store_b32 off, v0, off offset:60"), gfx::OutcomeKind::kOk);
-  EXPECT_EQ(scratch("scratch_store_b32 off, v0, off offset:64"),
-            gfx::OutcomeKind::kIllegalAddress);
+  EXPECT_EQ(scratch("scratch_store_b32 off, v0, off offset:64"), gfx::OutcomeKind::kIllegalAddress);
   // Atomic operations are on multiples of their size.
   EXPECT_EQ(run_source("v_mov_b32 v2, 2\nv_mov_b32 v3, 1\nglobal_atomic_add_u32 v2, v3, s[6:7]")
                 .outcome.kind,

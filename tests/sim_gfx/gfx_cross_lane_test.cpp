@@ -59,8 +59,7 @@ TEST(GfxCrossLane, DataParallelPrimitives) {
                   const u64 bank = lane % 16 / 4;
                   return lane < 16 && (bank == 1 || bank == 2) ? lane ^ 1 : kNoLane;
                 }),
-          moves("v_mov_b32_dpp v10, v2 dpp8:[7,6,5,4,3,2,1,0]",
-                [](u64 lane) { return lane ^ 7; }),
+          moves("v_mov_b32_dpp v10, v2 dpp8:[7,6,5,4,3,2,1,0]", [](u64 lane) { return lane ^ 7; }),
           // With bound_ctrl a lane that is not there reads 0.
           {"v_mov_b32 v10, 7\nv_mov_b32_dpp v10, v2 row_shl:15 row_mask:0xf bank_mask:0xf "
            "bound_ctrl:1",
@@ -116,8 +115,7 @@ TEST(GfxCrossLane, LanesByNumber) {
            }},
           {"v_mbcnt_lo_u32_b32 v10, 0x0f0f0f0f, v0\nv_mbcnt_hi_u32_b32 v10, -1, v10",
            [](u64 lane, u64, u64) {
-             return lane + static_cast<u64>(
-                               std::popcount(0x0f0f0f0fu & ((u32{1} << lane) - 1)));
+             return lane + static_cast<u64>(std::popcount(0x0f0f0f0fu & ((u32{1} << lane) - 1)));
            }},
           // Of LDS's crossbar.
           {"v_xor_b32 v6, 5, v0\nv_lshlrev_b32 v6, 2, v6\nds_bpermute_b32 v10, v6, v2\n"
@@ -129,9 +127,7 @@ TEST(GfxCrossLane, LanesByNumber) {
            [](u64 lane, u64, u64) { return lane < 16 ? 1000 + 2 * lane + 1 : 0; }},
           {"ds_swizzle_b32 v10, v2 offset:swizzle(BITMASK_PERM, \"01p0i\")\n"
            "s_waitcnt lgkmcnt(0)",
-           [](u64 lane, u64, u64) {
-             return 1000 + (8 | (lane & 4) | ((lane & 1) ^ 1));
-           }},
+           [](u64 lane, u64, u64) { return 1000 + (8 | (lane & 4) | ((lane & 1) ^ 1)); }},
           {"ds_swizzle_b32 v10, v2 offset:swizzle(QUAD_PERM, 1, 0, 3, 2)\ns_waitcnt lgkmcnt(0)",
            [](u64 lane, u64, u64) { return 1000 + (lane ^ 1); }},
           {"ds_swizzle_b32 v10, v2 offset:swizzle(REVERSE, 8)\ns_waitcnt lgkmcnt(0)",
@@ -191,8 +187,8 @@ s_waitcnt lgkmcnt(0)
 )";
   for (int i = 0; i < 6; ++i) {
     const std::string first = std::to_string(16 + 4 * i), last = std::to_string(19 + 4 * i);
-    body += "global_load_b128 v[" + first + ":" + last + "], v1, s[4:5] offset:" +
-            std::to_string(16 * i) + "\n";
+    body += "global_load_b128 v[" + first + ":" + last +
+            "], v1, s[4:5] offset:" + std::to_string(16 * i) + "\n";
   }
   const auto range = [](unsigned first, unsigned count) {
     return "v[" + std::to_string(first) + ":" + std::to_string(first + count - 1) + "]";
@@ -242,7 +238,7 @@ void expect_product(const Product& product, const std::vector<u32>& results, F b
 TEST(GfxCrossLane, ProductsOfMatrices) {
   HALYARD_NEEDS_ASSEMBLER();
   const auto pack16 = [](auto convert) {
-    return [convert](const int (&values)[16], u32* words) {
+    return [convert](const int(&values)[16], u32* words) {
       for (int i = 0; i < 8; ++i) {
         words[i] = convert(values[2 * i]) | u32{convert(values[2 * i + 1])} << 16;
       }
@@ -250,8 +246,7 @@ TEST(GfxCrossLane, ProductsOfMatrices) {
   };
   const auto as_float = [](int value) { return std::bit_cast<u32>(static_cast<float>(value)); };
   const Product small(9);
-  expect_product(small,
-                 run_product(small, "v_wmma_f32_16x16x16_f16", 8, pack16(half_of), as_float),
+  expect_product(small, run_product(small, "v_wmma_f32_16x16x16_f16", 8, pack16(half_of), as_float),
                  as_float);
   expect_product(small,
                  run_product(small, "v_wmma_f32_16x16x16_bf16", 8, pack16(bfloat_of), as_float),
@@ -269,7 +264,7 @@ TEST(GfxCrossLane, ProductsOfMatrices) {
 TEST(GfxCrossLane, ProductsOfMatricesOfIntegers) {
   HALYARD_NEEDS_ASSEMBLER();
   const auto pack = [](int bits) {
-    return [bits](const int (&values)[16], u32* words) {
+    return [bits](const int(&values)[16], u32* words) {
       for (int i = 0; i < 16; ++i) {
         u32& word = words[i * bits / 32];
         if (i * bits % 32 == 0) word = 0;
@@ -279,14 +274,13 @@ TEST(GfxCrossLane, ProductsOfMatricesOfIntegers) {
   };
   const auto as_int = [](int value) { return static_cast<u32>(value); };
   const Product bytes(127), nibbles(7);
-  expect_product(bytes,
-                 run_product(bytes, "v_wmma_i32_16x16x16_iu8", 4, pack(8), as_int,
-                             " neg_lo:[1,1,0]"),
-                 as_int);
-  expect_product(nibbles,
-                 run_product(nibbles, "v_wmma_i32_16x16x16_iu4", 2, pack(4), as_int,
-                             " neg_lo:[1,1,0]"),
-                 as_int);
+  expect_product(
+      bytes, run_product(bytes, "v_wmma_i32_16x16x16_iu8", 4, pack(8), as_int, " neg_lo:[1,1,0]"),
+      as_int);
+  expect_product(
+      nibbles,
+      run_product(nibbles, "v_wmma_i32_16x16x16_iu4", 2, pack(4), as_int, " neg_lo:[1,1,0]"),
+      as_int);
 }
 
 }  // namespace

@@ -29,9 +29,10 @@ GfxInputs float_inputs(int count = 400) {
   using Bits = std::conditional_t<sizeof(T) == 8, u64, u32>;
   using Limits = std::numeric_limits<T>;
   std::vector<Bits> special;
-  for (const T value : {T{0}, T{1}, T{0.5}, T{2}, T{3}, T{1.5}, T{2.5}, Limits::min(), Limits::max(),
-                        Limits::denorm_min(), Limits::infinity(), Limits::quiet_NaN(),
-                        Limits::epsilon(), T{65504}, T{1e-7}, Limits::min() / 2}) {
+  for (const T value :
+       {T{0}, T{1}, T{0.5}, T{2}, T{3}, T{1.5}, T{2.5}, Limits::min(), Limits::max(),
+        Limits::denorm_min(), Limits::infinity(), Limits::quiet_NaN(), Limits::epsilon(), T{65504},
+        T{1e-7}, Limits::min() / 2}) {
     special.push_back(std::bit_cast<Bits>(value));
     special.push_back(std::bit_cast<Bits>(-value));
   }
@@ -43,8 +44,8 @@ GfxInputs float_inputs(int count = 400) {
     for (const Bits b : special) inputs.push_back({a, b, special[random() % special.size()]});
   }
   for (int i = 0; i < count; ++i) {
-    inputs.push_back({static_cast<Bits>(random()), static_cast<Bits>(random()),
-                      static_cast<Bits>(random())});
+    inputs.push_back(
+        {static_cast<Bits>(random()), static_cast<Bits>(random()), static_cast<Bits>(random())});
   }
   return inputs;
 }
@@ -137,8 +138,7 @@ TEST(GfxFloat, ArithmeticOfDoubles) {
           f64("v_ldexp_f64 v[10:11], v[0:1], -3",
               [](double a, double, double) { return std::ldexp(a, -3); }),
           // An inline constant and a literal, whose 32 bits are on top.
-          f64("v_add_f64 v[10:11], v[0:1], 2.0",
-              [](double a, double, double) { return a + 2; }),
+          f64("v_add_f64 v[10:11], v[0:1], 2.0", [](double a, double, double) { return a + 2; }),
           f64("v_add_f64 v[10:11], v[0:1], 0x40590000",
               [](double a, double, double) { return a + 100; }),
       },
@@ -247,16 +247,16 @@ TEST(GfxFloat, DivisionsScaleAsOnHardware) {
 TEST(GfxFloat, DenormalsAreFlushedAsTheModeSays) {
   HALYARD_NEEDS_ASSEMBLER();
   const auto flushed = [](float a) { return std::fpclassify(a) == FP_SUBNORMAL ? a * 0 : a; };
-  check_gfx_cases(
-      {f32("v_add_f32 v10, v0, v2",
-           [=](float a, float b, float) { return flushed(flushed(a) + flushed(b)); }),
-       f32("v_mul_f32 v10, v0, v2",
-           [=](float a, float b, float) { return flushed(flushed(a) * flushed(b)); }),
-       // s_denorm_mode keeps them again.
-       f32("s_denorm_mode 15\nv_add_f32 v10, v0, v2", [](float a, float b, float) { return a + b; }),
-       // Moves are no arithmetic.
-       {"v_mov_b32 v10, v0", [](u64 a, u64, u64) { return a & 0xffffffff; }}},
-      float_inputs<float>(), ".amdhsa_float_denorm_mode_32 0\n");
+  check_gfx_cases({f32("v_add_f32 v10, v0, v2",
+                       [=](float a, float b, float) { return flushed(flushed(a) + flushed(b)); }),
+                   f32("v_mul_f32 v10, v0, v2",
+                       [=](float a, float b, float) { return flushed(flushed(a) * flushed(b)); }),
+                   // s_denorm_mode keeps them again.
+                   f32("s_denorm_mode 15\nv_add_f32 v10, v0, v2",
+                       [](float a, float b, float) { return a + b; }),
+                   // Moves are no arithmetic.
+                   {"v_mov_b32 v10, v0", [](u64 a, u64, u64) { return a & 0xffffffff; }}},
+                  float_inputs<float>(), ".amdhsa_float_denorm_mode_32 0\n");
 }
 
 // Hardware is right to 1 ulp; denormals are 0 to v_rcp_f32, v_sqrt_f32, v_exp_f32 and v_log_f32.
@@ -278,8 +278,9 @@ TEST(GfxFloat, Transcendentals) {
   GfxInputs turns;
   for (int i = -320; i < 320; ++i) turns.push_back({bits_of(static_cast<float>(i) / 64), 0, 0});
   const auto near = [](const char* body) {
-    return GfxCase{std::string(body) + "\nv_sub_f32 v12, v10, v2\nv_cmp_lt_f32 vcc_lo, |v12|, v4\n"
-                                       "v_cndmask_b32 v10, 0, 1, vcc_lo",
+    return GfxCase{std::string(body) +
+                       "\nv_sub_f32 v12, v10, v2\nv_cmp_lt_f32 vcc_lo, |v12|, v4\n"
+                       "v_cndmask_b32 v10, 0, 1, vcc_lo",
                    [](u64, u64, u64) { return u64{1}; }};
   };
   for (auto& [a, b, c] : turns) {
@@ -336,8 +337,8 @@ TEST(GfxFloat, Conversions) {
       {
           {"v_cvt_i32_f32 v10, v0",
            [=](u64 a, u64, u64) {
-             return u64{static_cast<u32>(
-                 static_cast<i32>(saturated(as_float(a), INT32_MIN, INT32_MAX)))};
+             return u64{
+                 static_cast<u32>(static_cast<i32>(saturated(as_float(a), INT32_MIN, INT32_MAX)))};
            }},
           {"v_cvt_u32_f32 v10, v0",
            [=](u64 a, u64, u64) {
@@ -368,15 +369,15 @@ TEST(GfxFloat, Conversions) {
            }},
       },
       float_inputs<float>());
-  check_gfx_cases({{"v_cvt_f32_f64 v10, v[0:1]",
-                    [](u64 a, u64, u64) { return bits_of(static_cast<float>(as_double(a))); },
-                    GfxCase::kFloat},
-                   {"v_cvt_i32_f64 v10, v[0:1]",
-                    [=](u64 a, u64, u64) {
-                      return u64{static_cast<u32>(
-                          static_cast<i32>(saturated(as_double(a), INT32_MIN, INT32_MAX)))};
-                    }}},
-                  float_inputs<double>());
+  check_gfx_cases(
+      {{"v_cvt_f32_f64 v10, v[0:1]",
+        [](u64 a, u64, u64) { return bits_of(static_cast<float>(as_double(a))); }, GfxCase::kFloat},
+       {"v_cvt_i32_f64 v10, v[0:1]",
+        [=](u64 a, u64, u64) {
+          return u64{
+              static_cast<u32>(static_cast<i32>(saturated(as_double(a), INT32_MIN, INT32_MAX)))};
+        }}},
+      float_inputs<double>());
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ u64 with_scc(u64 value, bool scc) { return (value & ~kScc) | (scc ? kScc : 0); }
 
 void check_scalar(const std::vector<ScalarCase>& cases) {
   std::vector<std::array<u64, 2>> operands;
-  const u64 special[] = {0,          1,          5,           31,          0x7fffffff,
+  const u64 special[] = {0,          1,          5,           31,           0x7fffffff,
                          0x80000000, 0xffffffff, 0x100000000, ~u64{0} >> 1, ~u64{0},
                          0x00080004, 0x00ff00f0};
   for (const u64 a : special) {
@@ -43,13 +43,15 @@ void check_scalar(const std::vector<ScalarCase>& cases) {
   }
   std::vector<GfxCase> lanes;
   for (const ScalarCase& each : cases) {
-    std::string body = "v_readfirstlane_b32 s10, v0\nv_readfirstlane_b32 s11, v1\n"
-                       "v_readfirstlane_b32 s12, v2\nv_readfirstlane_b32 s13, v3\n"
-                       "s_mov_b64 s[20:21], 0\ns_cmp_eq_u32 s20, 1\n" +
-                       each.body + "\n";
+    std::string body =
+        "v_readfirstlane_b32 s10, v0\nv_readfirstlane_b32 s11, v1\n"
+        "v_readfirstlane_b32 s12, v2\nv_readfirstlane_b32 s13, v3\n"
+        "s_mov_b64 s[20:21], 0\ns_cmp_eq_u32 s20, 1\n" +
+        each.body + "\n";
     if (each.with_scc) {
-      body += "s_cselect_b32 s22, 0x80000000, 0\ns_and_b32 s21, s21, 0x7fffffff\n"
-              "s_or_b32 s21, s21, s22\n";
+      body +=
+          "s_cselect_b32 s22, 0x80000000, 0\ns_and_b32 s21, s21, 0x7fffffff\n"
+          "s_or_b32 s21, s21, s22\n";
     }
     body += "v_mov_b32 v10, s20\nv_mov_b32 v11, s21";
     lanes.push_back({body, [f = each.expected](u64 a, u64 b, u64) { return f(a, b); }});
@@ -203,7 +205,8 @@ TEST(GfxScalar, LogicAndBits) {
 TEST(GfxScalar, ComparisonsAndSelection) {
   HALYARD_NEEDS_ASSEMBLER();
   check_scalar({
-      compare("s_cmp_lt_i32", [](u32 a, u32 b) { return static_cast<i32>(a) < static_cast<i32>(b); }),
+      compare("s_cmp_lt_i32",
+              [](u32 a, u32 b) { return static_cast<i32>(a) < static_cast<i32>(b); }),
       compare("s_cmp_ge_u32", [](u32 a, u32 b) { return a >= b; }),
       compare("s_cmp_lg_u32", [](u32 a, u32 b) { return a != b; }),
       compare("s_bitcmp1_b32", [](u32 a, u32 b) { return (a >> (b & 31) & 1) != 0; }),

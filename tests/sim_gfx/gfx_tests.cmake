@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Tests of the executor of AMD code objects, and of shipped kernels on it: those of test_kernel, on another device.
 halyard_test(test_sim_gfx gfx_access_test.cpp gfx_checks_test.cpp gfx_cross_lane_test.cpp gfx_float_test.cpp
+             gfx_half_test.cpp
              gfx_lanes_test.cpp gfx_scalar_test.cpp
              LIBRARY halyard_sim_gfx PREFIX sim_hip.)
 set_target_properties(test_sim_gfx PROPERTIES UNITY_BUILD OFF)

@@ -101,8 +101,8 @@ std::byte* BufferPlaces::find(unsigned lane, std::uint32_t size, LdsAccess acces
   const std::uint64_t index =
       (index_ != nullptr ? std::uint64_t{index_[lane]} : 0) + (buffer_.adds_lane ? lane : 0);
   // Of 32 bits: compilers count on a negative offset of the lane.
-  const std::uint32_t offset = static_cast<std::uint32_t>(from_.offset) + skipped +
-                               (offset_ != nullptr ? offset_[lane] : 0);
+  const std::uint32_t offset =
+      static_cast<std::uint32_t>(from_.offset) + skipped + (offset_ != nullptr ? offset_[lane] : 0);
   bool is_inside = true;
   switch (buffer_.range) {
     case Range::kStructured:
