@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Tests of the reader of AMD code objects: the decoder against LLVM's assembler, where it is installed, and the loader
-# with the shipped kernels, for gfx1100 and for the processor that covers it.
+# with the shipped kernels.
 find_program(HALYARD_LLVM_MC NAMES llvm-mc-19 llvm-mc)
 find_program(HALYARD_LD_LLD NAMES ld.lld-19 ld.lld)
 halyard_test(test_sim_gfx_decode gfx_decode_test.cpp gfx_relative_move_test.cpp llvm_mc.cpp random_words.cpp
@@ -21,5 +21,5 @@ get_target_property(kernels halyard_kernels HALYARD_KERNELS)
 list(TRANSFORM kernels REPLACE ".*/(.*)\\.hyx$" "${PROJECT_SOURCE_DIR}/kernels/\\1.hyk")
 block()
   set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${folder})
-  halyard_add_kernels(test_sim_gfx_images ../kernel/tensors.hyk ${kernels} TARGETS hsaco-gfx1100 hsaco-gfx11-generic)
+  halyard_add_kernels(test_sim_gfx_images ../kernel/tensors.hyk ${kernels} TARGETS hsaco-gfx1100)
 endblock()

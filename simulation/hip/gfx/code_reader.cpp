@@ -15,10 +15,11 @@ namespace {
 
 using Program = CodeObject::Program;
 
-// Nothing is executed behind these.
+// Nothing is executed behind these: s_trap ends the run. (Compilers write code for what a trap
+// handler returns to, with messages to the host's driver.)
 bool ends(Opcode opcode) {
   return (facts_of(opcode).facts & kEnds) != 0 || opcode == Opcode::s_branch ||
-         opcode == Opcode::s_setpc_b64;
+         opcode == Opcode::s_setpc_b64 || opcode == Opcode::s_trap;
 }
 bool has_target(const Instruction& instruction) {
   return (facts_of(instruction.opcode).facts & kBranches) != 0 &&
