@@ -379,6 +379,7 @@ TEST(GfxCodeObject, WhatIsNotReachedMayBeAnything) {
   HALYARD_NEEDS_ASSEMBLER();
   EXPECT_EQ(status_of(module_of("s_branch over\n.long 0xf0000000\n.long 0xffffffff\nover:\n")),
             LoadStatus::kOk);
+  EXPECT_EQ(status_of(module_of("s_trap 2\n.long 0xffffffff\n")), LoadStatus::kOk);
   EXPECT_EQ(status_of(module_of("s_cbranch_scc0 over\n.long 0xffffffff\nover:\n")),
             LoadStatus::kNotExecutable);
 }
