@@ -104,8 +104,8 @@ bool Loader::read_header() {
   // Generic code has a version, so that later processors can tell.
   if (found == Match::kNone || (found == Match::kGeneric && target->generic_version == 0)) {
     return fail(LoadStatus::kOtherTarget,
-                join("The code object is for ", target->id.processor,
-                     " or its features differ from those of ", device_.processor, "."));
+                join("The code object for ", target->id.processor, " does not fit the device, ",
+                     device_.processor, ", and its features."));
   }
   // Versions 4, 5 and 6 of the code object.
   if (elf_.abi_version < 2 || elf_.abi_version > 4) {
