@@ -29,8 +29,9 @@ using BitsOf = typename FloatBits<T>::Bits;
 template <class T>
 inline constexpr BitsOf<T> kSignBit = BitsOf<T>{1} << (8 * sizeof(T) - 1);
 template <class T>
-inline constexpr BitsOf<T> kInfinityBits =
-    static_cast<BitsOf<T>>((kSignBit<T> - 1) >> FloatBits<T>::kFraction << FloatBits<T>::kFraction);
+inline constexpr BitsOf<T> kInfinityBits = static_cast<BitsOf<T>>((kSignBit<T> - 1) >>
+                                                                  FloatBits<T>::kFraction
+                                                                      << FloatBits<T>::kFraction);
 template <class T>
 inline constexpr BitsOf<T> kQuietBit = BitsOf<T>{1} << (FloatBits<T>::kFraction - 1);
 
@@ -53,7 +54,8 @@ T quieted(T nan) {
 }
 
 // v_min_f32, v_max_f32 in IEEE mode (manual, 16.7): a signaling NaN is the result, quieted; of a
-// quiet NaN and a number the number; -0 is less than +0.
+// quiet NaN and a number the number; -0 is less than +0. They stand in for the rules without IEEE
+// mode as well, which differ for signaling NaNs alone.
 template <class T, bool kIsMaximum>
 T extreme(T a, T b) {
   using Bits = BitsOf<T>;

@@ -48,6 +48,7 @@ std::string check(const Run& run) {
   }
   const KernelDescriptor& descriptor = run.code->descriptor;
   if (kernel.wave_size != 32 || !descriptor.is_wave32()) return "the kernel is not of wave32";
+  if (descriptor.fp16_overflow()) return "the mode FP16_OVFL is not built";
   if (descriptor.float_round_mode() != 0) return "only rounding to nearest even is built";
   return {};
 }
@@ -70,7 +71,8 @@ void fill_arguments(Run& run) {
   const Kernel& kernel = *run.kernel;
   const std::size_t size =
       std::max<std::size_t>(kernel.argument_bytes, run.launch->arguments.size());
-  run.kernarg.assign((size + 7) / 8 + 2, 0);
+  // Wide loads may reach beyond the last argument.
+  run.kernarg.assign((size + 63) / 64 * 8, 0);
   auto* const bytes = reinterpret_cast<std::byte*>(run.kernarg.data());
   if (!run.launch->arguments.empty()) {
     std::memcpy(bytes, run.launch->arguments.data(),
@@ -119,9 +121,7 @@ std::string prepare(Run& run) {
   run.scratch_bytes = (run.kernel->scratch_bytes + (has_stack ? kDynamicStack : 0) + 15) & ~15u;
   fill_arguments(run);
   fill_packet(run);
-  const std::uint64_t kernarg_size = std::max<std::uint64_t>(run.kernel->argument_bytes, 16);
-  run.windows[0] = {kKernargAddress,
-                    kKernargAddress + std::min<std::uint64_t>(kernarg_size, 8 * run.kernarg.size()),
+  run.windows[0] = {kKernargAddress, kKernargAddress + 8 * run.kernarg.size(),
                     reinterpret_cast<std::byte*>(run.kernarg.data()), false};
   run.windows[1] = {kPacketAddress, kPacketAddress + run.packet.size(), run.packet.data(), false};
   run.windows[2] = {kHeapAddress, kHeapAddress + kHeapBytes,

@@ -80,6 +80,7 @@ void run_dot(Wave& wave, const Ins& ins) {
 }  // namespace
 
 Handler mixed_handler(const Instruction& instruction) {
+  if (instruction.dpp.kind != Dpp::kNone) return nullptr;
   switch (instruction.opcode) {
     case Opcode::v_fma_mix_f32:
     case Opcode::v_fma_mixlo_f16:
