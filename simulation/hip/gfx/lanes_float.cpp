@@ -133,6 +133,35 @@ void add_order(LaneOperations& o) {
       lanes([](float a, float b, float c) { return maximum(minimum(a, b), c); });
 }
 
+// Faces of a cube: 0 to 5 for +x, -x, +y, -y, +z, -z, by the largest coordinate; of equal ones z
+// goes before y and y before x.
+bool is_z_face(float x, float y, float z) {
+  return std::fabs(z) >= std::fabs(x) && std::fabs(z) >= std::fabs(y);
+}
+bool is_y_face(float x, float y) { return std::fabs(y) >= std::fabs(x); }
+
+void add_cubes(LaneOperations& o) {
+  o[Opcode::v_cubeid_f32] = lanes([](float x, float y, float z) {
+    if (is_z_face(x, y, z)) return z < 0 ? 5.0f : 4.0f;
+    if (is_y_face(x, y)) return y < 0 ? 3.0f : 2.0f;
+    return x < 0 ? 1.0f : 0.0f;
+  });
+  o[Opcode::v_cubesc_f32] = lanes([](float x, float y, float z) {
+    if (is_z_face(x, y, z)) return z < 0 ? -x : x;
+    if (is_y_face(x, y)) return x;
+    return x < 0 ? z : -z;
+  });
+  o[Opcode::v_cubetc_f32] = lanes([](float x, float y, float z) {
+    if (is_z_face(x, y, z)) return -y;
+    if (is_y_face(x, y)) return y < 0 ? -z : z;
+    return -y;
+  });
+  o[Opcode::v_cubema_f32] = lanes([](float x, float y, float z) {
+    if (is_z_face(x, y, z)) return z * 2;
+    return is_y_face(x, y) ? y * 2 : x * 2;
+  });
+}
+
 void add_parts(LaneOperations& o) {
   o[Opcode::v_trunc_f32] = lanes([](float a) { return std::trunc(a); });
   o[Opcode::v_ceil_f32] = lanes([](float a) { return std::ceil(a); });
@@ -160,6 +189,7 @@ void add_parts(LaneOperations& o) {
 void add_float(LaneOperations& operations) {
   add_sums(operations);
   add_order(operations);
+  add_cubes(operations);
   add_parts(operations);
   add_division<float>(operations, Opcode::v_div_scale_f32, Opcode::v_div_fmas_f32,
                       Opcode::v_div_fixup_f32);

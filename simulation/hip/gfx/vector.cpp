@@ -117,6 +117,18 @@ void run_swap(Wave& wave, const Ins& ins) {
   each_active(wave.exec(), [&](unsigned lane) { std::swap(a[lane], b[lane]); });
 }
 
+void run_swap_half(Wave& wave, const Ins& ins) {
+  const Operand &first = ins.from->destination, &second = ins.from->sources[0];
+  const unsigned x = first.high ? 16 : 0, y = second.high ? 16 : 0;
+  std::uint32_t* const a = wave.row(first.index);
+  std::uint32_t* const b = wave.row(second.index);
+  each_active(wave.exec(), [&](unsigned lane) {
+    const std::uint32_t low = a[lane] >> x & 0xffffu, high = b[lane] >> y & 0xffffu;
+    a[lane] = (a[lane] & ~(0xffffu << x)) | high << x;
+    b[lane] = (b[lane] & ~(0xffffu << y)) | low << y;
+  });
+}
+
 // Denormals of `kind` become 0 with their sign.
 void flush_denormals(ValueKind kind, std::uint32_t* rows) {
   for (unsigned lane = 0; lane < kLanes; ++lane) {
@@ -304,6 +316,7 @@ Handler vector_handler(const Instruction& instruction) {
     return run_nothing;
   }
   if (instruction.opcode == Opcode::v_swap_b32) return run_swap;
+  if (instruction.opcode == Opcode::v_swap_b16) return run_swap_half;
   const LaneOperation& lane = lane_operations()[instruction.opcode];
   if (lane.run == nullptr) return nullptr;
   const bool is_compare = facts_of(instruction.opcode).group == Group::kCompare;
