@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "hip/gfx_assembler.h"
+#include "sim_gfx/gfx_assembler.h"
 
 namespace halyard::testing {
 namespace {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <random>
 
-#include "hip/gfx_assembler.h"
+#include "sim_gfx/gfx_assembler.h"
 
 namespace halyard::testing {
 namespace {
