@@ -384,10 +384,8 @@ Result run_kernel(const KernelWork& work, StreamState& stream) {
   const bool is_late = is_unloaded(function, "a kernel ran after its module had been unloaded");
   KernelRun run;
   run.kernel = function.entry;
-  for (int i = 0; i < 3; ++i) {
-    run.grid[i] = work.grid[i];
-    run.block[i] = work.block[i];
-  }
+  std::copy_n(work.grid, 3, run.grid.begin());
+  std::copy_n(work.block, 3, run.block.begin());
   run.dynamic_shared_bytes = work.shared_bytes;
   run.parameters = work.parameters;
   run.addresses = function.module->addresses;
