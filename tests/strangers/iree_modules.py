@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions of iree_functions.mlir, compiled by iree-compile and run by iree-run-module: on its cuda driver for sm_80,
-or, with $IREE_DRIVER=hip, on its hip driver for gfx1100."""
-import os
+"""Functions of iree_functions.mlir, compiled by iree-compile for sm_80, or for gfx1100 with the argument "hip", and run
+by iree-run-module."""
 import pathlib
 import subprocess
 import sys
@@ -11,13 +10,13 @@ import numpy as np
 
 from checks import check, close, main, random
 
-DRIVER = os.environ.get("IREE_DRIVER", "cuda")
-TARGET = {"cuda": "--iree-cuda-target=sm_80", "hip": "--iree-rocm-target=gfx1100"}[DRIVER]
+DEVICE = sys.argv[1] if len(sys.argv) > 1 else "cuda"
+TARGET = {"cuda": "--iree-cuda-target=sm_80", "hip": "--iree-rocm-target=gfx1100"}[DEVICE]
 TOOLS = pathlib.Path(sys.executable).parent
 FOLDER = pathlib.Path(tempfile.mkdtemp())
 MODULE = FOLDER / "functions.vmfb"
 subprocess.run(
-    [TOOLS / "iree-compile", f"--iree-hal-target-device={DRIVER}", TARGET, "-o", MODULE,
+    [TOOLS / "iree-compile", f"--iree-hal-target-device={DEVICE}", TARGET, "-o", MODULE,
      pathlib.Path(__file__).with_name("iree_functions.mlir")], check=True)
 
 
@@ -28,7 +27,8 @@ def run(function, *inputs):
     results = []
     for use_streams in (True, False):
         subprocess.run(
-            [TOOLS / "iree-run-module", f"--device={DRIVER}", f"--{DRIVER}_use_streams={str(use_streams).lower()}",
+            [TOOLS / "iree-run-module", f"--device={DEVICE}",
+             f"--{DEVICE}_use_streams={str(use_streams).lower()}",
              f"--module={MODULE}", f"--function={function}", f"--output=@{FOLDER / 'output.npy'}",
              *(f"--input=@{FOLDER / f'{i}.npy'}" for i in range(len(inputs)))],
             check=True, stdout=subprocess.DEVNULL)
