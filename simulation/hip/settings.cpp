@@ -94,7 +94,6 @@ Settings read_settings() {
     const int queues = std::atoi(text);
     if (queues > 0) settings.hardware_queues = queues;
   }
-  settings.is_host_coherent = read_flag("HIP_HOST_COHERENT", false);
   settings.has_pools = read_flag("HIP_MEM_POOL_SUPPORT", true);
   // AMD_SERIALIZE_KERNEL: 1 waits before, 2 after, 3 both; the order of work is the same.
   settings.serializes_kernels = read_flag("AMD_SERIALIZE_KERNEL", false);

@@ -30,7 +30,6 @@ struct Settings {
   int version = kVersion715;
   std::string arch = "gfx1100";     // gcnArchName of every device
   int hardware_queues = 4;          // GPU_MAX_HW_QUEUES
-  bool is_host_coherent = false;    // HIP_HOST_COHERENT
   bool has_pools = true;            // HIP_MEM_POOL_SUPPORT
   bool serializes_kernels = false;  // AMD_SERIALIZE_KERNEL: a wait after each
   bool serializes_calls = false;    // HIP_LAUNCH_BLOCKING

@@ -243,6 +243,19 @@ TEST(HipEnvironment, LaunchesBlock) {
   unsetenv("HIP_LAUNCH_BLOCKING");
 }
 
+// The form of HIP_ERROR_PRINT (hip_internal.hpp)
+TEST(HipEnvironment, CallsAreLogged) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  setenv("AMD_LOG_LEVEL", "3", 1);
+  EXPECT_EXIT(
+      {
+        hipSetDevice(99);
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "hipSetDevice: Returned hipErrorInvalidDevice");
+  unsetenv("AMD_LOG_LEVEL");
+}
+
 TEST(HipEnvironment, TheProcessorIsOverridden) {
   setenv("HSA_OVERRIDE_GFX_VERSION", "9.4.2", 1);
   report_of([] {
