@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions of iree_functions.mlir, compiled by iree-compile for sm_80, or for gfx1100 with the argument "hip", and run
-by iree-run-module."""
+"""Functions of iree_functions.mlir, compiled by iree-compile for sm_80, or for gfx1100 if the first argument is
+"hip", and run by iree-run-module."""
 import pathlib
 import subprocess
 import sys
@@ -10,7 +10,7 @@ import numpy as np
 
 from checks import check, close, main, random
 
-DEVICE = sys.argv[1] if len(sys.argv) > 1 else "cuda"
+DEVICE = sys.argv.pop(1) if sys.argv[1:2] == ["hip"] else "cuda"  # the others are names of checks
 TARGET = {"cuda": "--iree-cuda-target=sm_80", "hip": "--iree-rocm-target=gfx1100"}[DEVICE]
 TOOLS = pathlib.Path(sys.executable).parent
 FOLDER = pathlib.Path(tempfile.mkdtemp())
