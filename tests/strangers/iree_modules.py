@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions of iree_functions.mlir, compiled by iree-compile for sm_80, or for gfx1100 if the first argument is
-"hip", and run by iree-run-module."""
+"""Functions of iree_functions.mlir, compiled by iree-compile and run by iree-run-module: on its cuda driver for sm_80,
+or, with $IREE_DRIVER=hip, on its hip driver for gfx1100."""
+import os
 import pathlib
 import subprocess
 import sys
@@ -10,13 +11,13 @@ import numpy as np
 
 from checks import check, close, main, random
 
-DEVICE = sys.argv.pop(1) if sys.argv[1:2] == ["hip"] else "cuda"  # the others are names of checks
-TARGET = {"cuda": "--iree-cuda-target=sm_80", "hip": "--iree-rocm-target=gfx1100"}[DEVICE]
+DRIVER = os.environ.get("IREE_DRIVER", "cuda")
+TARGET = {"cuda": "--iree-cuda-target=sm_80", "hip": "--iree-rocm-target=gfx1100"}[DRIVER]
 TOOLS = pathlib.Path(sys.executable).parent
 FOLDER = pathlib.Path(tempfile.mkdtemp())
 MODULE = FOLDER / "functions.vmfb"
 subprocess.run(
-    [TOOLS / "iree-compile", f"--iree-hal-target-device={DEVICE}", TARGET, "-o", MODULE,
+    [TOOLS / "iree-compile", f"--iree-hal-target-device={DRIVER}", TARGET, "-o", MODULE,
      pathlib.Path(__file__).with_name("iree_functions.mlir")], check=True)
 
 
@@ -27,8 +28,7 @@ def run(function, *inputs):
     results = []
     for use_streams in (True, False):
         subprocess.run(
-            [TOOLS / "iree-run-module", f"--device={DEVICE}",
-             f"--{DEVICE}_use_streams={str(use_streams).lower()}",
+            [TOOLS / "iree-run-module", f"--device={DRIVER}", f"--{DRIVER}_use_streams={str(use_streams).lower()}",
              f"--module={MODULE}", f"--function={function}", f"--output=@{FOLDER / 'output.npy'}",
              *(f"--input=@{FOLDER / f'{i}.npy'}" for i in range(len(inputs)))],
             check=True, stdout=subprocess.DEVNULL)
