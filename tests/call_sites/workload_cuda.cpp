@@ -130,7 +130,7 @@ Status use_cuda_stream(const Workplace&, bool) {
 Status look_after_cuda(stream::CompletionMode mode) {
   using cuda::CudaApi;
   HALYARD_ASSIGN_OR_RETURN(const cuda::Library* const library, cuda::Library::open(cuda_library()));
-  const CudaApi api{.cuda = &library->functions(), .device = &library->devices()[0]};
+  const CudaApi api = CudaApi::of(library->functions(), library->devices()[0], false);
   HALYARD_ASSIGN_OR_RETURN(const Ref<stream::ContextGuard<CudaApi>> guard,
                            stream::ContextGuard<CudaApi>::create(api, 0));
   const stream::Inside inside(*guard);

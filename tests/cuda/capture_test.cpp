@@ -305,7 +305,7 @@ TEST_F(CudaCapture, Checks_OfASubmission_AreTwoCallsAndOfImportedStreamsOnly) {
 // What the engine asks of a lane at any time.
 TEST_F(CudaCapture, Lane_OnACapturedStream_IsProbedMarkedAndAbandonedWithoutEndingTheCapture) {
   using Lane = stream::Lane<CudaApi, stream::StreamCommands<CudaApi>>;
-  const CudaApi api{.cuda = &cuda, .device = &library().devices()[0]};
+  const CudaApi api = CudaApi::of(cuda, library().devices()[0], false);
   const Ref<stream::ContextGuard<CudaApi>> guard =
       stream::ContextGuard<CudaApi>::create(api, 0).value();
   const stream::Inside inside(*guard);

@@ -99,7 +99,9 @@ class FakeTable {
     };
     table.hipModuleUnload.pointer = [](hipModule_t) {
       // The image is still there.
-      state.first_byte = *static_cast<const unsigned char*>(state.image);
+      if (state.image != nullptr) {
+        state.first_byte = *static_cast<const unsigned char*>(state.image);
+      }
       return hipSuccess;
     };
     table.hipModuleLaunchKernel.pointer = [](hipFunction_t, unsigned, unsigned, unsigned, unsigned,
@@ -132,6 +134,14 @@ class FakeTable {
                                              const hipKernelNodeParams* parameters) {
       *node = reinterpret_cast<hipGraphNode_t>(std::uintptr_t{3});
       state.extra.assign(parameters->extra, parameters->extra + 5);
+      return hipSuccess;
+    };
+    table.hipGraphExecKernelNodeSetParams.pointer = [](hipGraphExec_t, hipGraphNode_t,
+                                                       const hipKernelNodeParams* parameters) {
+      state.extra.assign(parameters->extra, parameters->extra + 5);
+      return hipSuccess;
+    };
+    table.hipModuleGetFunction.pointer = [](hipFunction_t*, hipModule_t, const char*) {
       return hipSuccess;
     };
     table.hipGraphInstantiateWithFlags.pointer = [](hipGraphExec_t* executable, hipGraph_t,

@@ -38,7 +38,7 @@ std::string native_name(CUresult result) {
                       static_cast<int>(result));
 }
 
-Status to_status(CUresult result, const char* call) {
+Status to_status(CUresult result, std::string_view call) {
   if (result == CUDA_SUCCESS) return {};
   return Status(status_code(result), base::format("cuda: {} failed", call), native_name(result));
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "drivers/cuda/results.h"
 #include "halyard/base/status.h"
@@ -12,7 +13,7 @@ namespace halyard::inline v0::cuda {
 
 // Ok for CUDA_SUCCESS. Else the code that results.h gives, "cuda: <call> failed", and as the native
 // error the name and number of the result.
-[[nodiscard]] Status to_status(CUresult result, const char* call);
+[[nodiscard]] Status to_status(CUresult result, std::string_view call);
 
 // "CUDA_ERROR_OUT_OF_MEMORY (2)"; "CUresult (77)" for a number that CUDA 13.0 does not have.
 std::string native_name(CUresult result);

@@ -91,9 +91,14 @@ Status CudaApi::load_image(const kernel::Hyx& file, std::string_view target,
   const std::unique_ptr<char[]> text = terminated(bytes);
   if (text == nullptr) return no_memory(file, target);
   Log log;
-  const CUresult result = cuda->cuModuleLoadDataEx(&module, static_cast<const void*>(text.get()),
-                                                   Log::kOptions, &log.options[0], &log.values[0]);
+  const CUresult result =
+      call(&Functions::cuModuleLoadDataEx, &module, static_cast<const void*>(text.get()),
+           Log::kOptions, &log.options[0], &log.values[0]);
   return result == CUDA_SUCCESS ? Status() : refused(file, target, result, log);
+}
+
+void CudaApi::unload(Module module) const noexcept {
+  (void)call(&Functions::cuModuleUnload, module);
 }
 
 bool CudaApi::is_foreign(const Status& status) {
@@ -105,7 +110,7 @@ Result<std::vector<std::byte>> CudaApi::compile(const kernel::Hyx& file,
   const std::unique_ptr<char[]> text = terminated(image.bytes);
   if (text == nullptr) return no_memory(file, image.target);
   const std::string name(image.target);
-  Link link(*cuda);
+  Link link(*native);
   std::span<const std::byte> cubin;
   const CUresult result = link.compile(text.get(), image.bytes.size() + 1, name.c_str(), cubin);
   if (result == CUDA_ERROR_NOT_SUPPORTED || result == CUDA_ERROR_JIT_COMPILER_NOT_FOUND) {

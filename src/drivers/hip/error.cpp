@@ -29,7 +29,7 @@ std::string native_name(hipError_t result) {
   return base::format("{} ({})", name, static_cast<int>(result));
 }
 
-Status to_status(hipError_t result, const char* call) {
+Status to_status(hipError_t result, std::string_view call) {
   if (result == hipSuccess) return {};
   return Status(status_code(result), base::format("hip: {} failed", call), native_name(result));
 }

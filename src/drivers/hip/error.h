@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "drivers/hip/results.h"
 #include "halyard/base/status.h"
@@ -12,7 +13,7 @@ namespace halyard::inline v0::hip {
 
 // Ok for hipSuccess. Else the code that results.h gives, "hip: <call> failed", and as the native
 // error the name and number of the result.
-[[nodiscard]] Status to_status(hipError_t result, const char* call);
+[[nodiscard]] Status to_status(hipError_t result, std::string_view call);
 
 // "hipErrorOutOfMemory (2)"; "hipError_t (77)" for a number that is not in results.h.
 std::string native_name(hipError_t result);

@@ -28,6 +28,13 @@ void* HipApi::open_library(const char* file, std::string& reason) {
 }
 stream::LoadedLibraries<HipApi>& HipApi::loaded_libraries() noexcept { return loaded; }
 
+hipError_t Functions::end() const noexcept {
+  const int result = fault.load(std::memory_order_relaxed);
+  return result != hipSuccess ? static_cast<hipError_t>(result)
+         : has_ended()        ? hipErrorDeinitialized
+                              : hipSuccess;
+}
+
 const char* Functions::load(void* library) noexcept {
 #define HALYARD_HIP_FIND(function, error, parameters) \
   function.pointer =                                  \

@@ -227,6 +227,8 @@ struct Functions {
   // The result of every further call, which is not made: the fault of one device, which from HIP 7
   // on is that of all. hipSuccess: there is none.
   mutable base::Atomic<int> fault{hipSuccess};
+  // That, or hipErrorDeinitialized once main() has ended.
+  hipError_t end() const noexcept;
 
   // Loads them from `library`, a handle of dlopen(3). Returns the symbol that is missing, such as
   // "hipStreamGetDevice", or null.

@@ -91,7 +91,8 @@ Status HipApi::load_image(const kernel::Hyx& file, std::string_view target,
   hipError_t result = hipSuccess;
   {
     base::LockGuard lock(loader_mutex);
-    result = call(hip->hipModuleLoadData, &module.handle, static_cast<const void*>(image.get()));
+    result =
+        call(&Functions::hipModuleLoadData, &module.handle, static_cast<const void*>(image.get()));
   }
   if (result == hipSuccess) {
     module.image = image.release();
@@ -109,7 +110,7 @@ Status HipApi::load_image(const kernel::Hyx& file, std::string_view target,
 void HipApi::unload(Module module) const noexcept {
   {
     base::LockGuard lock(loader_mutex);
-    (void)call(hip->hipModuleUnload, module.handle);
+    (void)call(&Functions::hipModuleUnload, module.handle);
   }
   delete[] module.image;
 }

@@ -13,7 +13,11 @@
 //     can express      that becomes or stops being empty, memory of another kind
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
 #include <span>
 
 #include "base/array.h"
@@ -75,10 +79,12 @@ class GraphInstance {
         if (!moved && command.kind == hal::CommandKind::kDispatch) continue;
         if (node.updated_in == replay_) continue;
         node.updated_in = replay_;
+        if constexpr (requires { api.updates_graphs; }) {
+          if (!api.updates_graphs) return Update::kMustBuild;
+        }
         bool does_work = true;
         const Status status =
-            put_native<Api>(command, table, arguments,
-                            Setter{api, executable_, node.handle, node.is_empty, does_work});
+            put_native<Api>(command, table, arguments, Setter{api, executable_, node, does_work});
         if (status.code() == StatusCode::kDeviceLost) return status;
         if (!status.ok() || does_work == node.is_empty) return Update::kMustBuild;
         updated += does_work ? 1 : 0;
@@ -99,7 +105,24 @@ class GraphInstance {
     typename Api::GraphNode handle{};
     bool is_empty = false;  // the command had no work when it was built
     std::uint64_t updated_in = 0;
+    std::unique_ptr<std::byte[]> arguments;  // where graphs keep them
   };
+
+  // The arguments of a kernel where they live as long as its node, for an Api with
+  // kGraphsKeepArguments. Empty: no memory, or there are none.
+  static std::span<const std::byte> keep(Node& node,
+                                         std::span<const std::byte> arguments) noexcept {
+    if constexpr (requires { Api::kGraphsKeepArguments; }) {
+      if (arguments.empty()) return arguments;
+      if (node.arguments == nullptr) {
+        node.arguments.reset(new (std::nothrow) std::byte[arguments.size()]);
+      }
+      if (node.arguments == nullptr) return {};
+      std::memcpy(node.arguments.get(), arguments.data(), arguments.size());
+      return {node.arguments.get(), arguments.size()};
+    }
+    return arguments;
+  }
   // What the executable graph has of a slot; of a number, the bits as `address`.
   struct Bound {
     std::uint64_t serial = 0;  // of the memory
@@ -132,7 +155,9 @@ class GraphInstance {
     }
     Status launch(const typename Api::Function& function, const std::uint32_t (&groups)[3],
                   std::span<const std::byte> arguments) noexcept {
-      return api.add_launch(graph, behind, node.handle, function, groups, arguments);
+      const std::span<const std::byte> kept = keep(node, arguments);
+      if (kept.size() != arguments.size()) return no_memory();
+      return api.add_launch(graph, behind, node.handle, function, groups, kept);
     }
     Status launch_indirect(const typename Api::Function&, std::uint64_t,
                            std::span<const std::byte>) noexcept {
@@ -144,26 +169,25 @@ class GraphInstance {
   struct Setter {
     const Api& api;
     typename Api::ExecutableGraph executable;
-    typename Api::GraphNode node;
-    bool is_empty;
+    Node& node;
     bool& does_work;
 
     Status nothing() noexcept { return does_work = false, Status(); }
     Status fill(std::uint64_t target, std::uint32_t pattern, std::uint32_t pattern_size,
                 std::uint64_t size) noexcept {
-      if (is_empty) return {};
-      return api.set_fill(executable, node, target, pattern, pattern_size, size);
+      if (node.is_empty) return {};
+      return api.set_fill(executable, node.handle, target, pattern, pattern_size, size);
     }
     Status copy(std::uint64_t target, std::uint64_t source, std::uint64_t size) noexcept {
-      return is_empty ? Status() : api.set_copy(executable, node, target, source, size);
+      return node.is_empty ? Status() : api.set_copy(executable, node.handle, target, source, size);
     }
     Status copy_in(std::uint64_t target, const std::byte* source, std::uint64_t size) noexcept {
       return copy(target, reinterpret_cast<std::uintptr_t>(source), size);
     }
     Status launch(const typename Api::Function& function, const std::uint32_t (&groups)[3],
                   std::span<const std::byte> arguments) noexcept {
-      if (is_empty) return {};
-      return api.set_launch(executable, node, function, groups, arguments);
+      if (node.is_empty) return {};
+      return api.set_launch(executable, node.handle, function, groups, keep(node, arguments));
     }
     Status launch_indirect(const typename Api::Function&, std::uint64_t,
                            std::span<const std::byte>) noexcept {
@@ -173,6 +197,10 @@ class GraphInstance {
 
   static Status no_indirect() {
     return Status(StatusCode::kUnimplemented, "no node of a graph reads its groups from memory");
+  }
+
+  static Status no_memory() {
+    return error(StatusCode::kResourceExhausted, "{}: no memory for a graph", Api::kDriver);
   }
 
   static Bound bound(const hal::BoundRange& range) noexcept {
@@ -186,7 +214,7 @@ class GraphInstance {
     nodes_.shrink(0);
     if (!nodes_.grow(nodes.size()) || !bounds_.grow(shape.recording.slot_count) ||
         !behind_.grow(shape.plan.most_dependencies())) {
-      return error(StatusCode::kResourceExhausted, "{}: no memory for a graph", Api::kDriver);
+      return no_memory();
     }
     for (const std::uint32_t slot : shape.uses.slots()) bounds_[slot] = bound(table[slot]);
     HALYARD_RETURN_IF_ERROR(api.create_graph(graph_));

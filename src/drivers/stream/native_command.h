@@ -18,8 +18,8 @@ namespace halyard::inline v0::stream {
 
 // Room for the arguments of one dispatch.
 struct Arguments {
-  alignas(8) std::byte
-      bytes[kernel::kMaxBindings * sizeof(std::uint64_t) + kernel::kMaxConstantsBytes];
+  alignas(
+      8) std::byte bytes[kernel::kMaxBindings * sizeof(std::uint64_t) + kernel::kMaxConstantsBytes];
 };
 
 inline std::uint64_t address_of(const hal::BoundRange& range) noexcept {

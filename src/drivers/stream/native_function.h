@@ -4,6 +4,8 @@
 // of its own.
 #pragma once
 
+#include <string_view>
+
 #include "base/native_call.h"
 
 namespace halyard::inline v0::stream {
@@ -11,6 +13,11 @@ namespace halyard::inline v0::stream {
 template <class Pointer, const base::CallSite& kSite>
 struct NativeFunction {
   Pointer pointer = nullptr;  // null: an optional function that the library lacks
+
+  // "cuMemAlloc", of the call site "cuda.cuMemAlloc".
+  static constexpr std::string_view name() noexcept {
+    return kSite.name.substr(kSite.area().size() + 1);
+  }
 
   template <class... Arguments>
   auto operator()(Arguments... arguments) const noexcept {
