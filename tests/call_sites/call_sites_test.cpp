@@ -74,7 +74,8 @@ constexpr Outcome kOutcomes[] = {
     {"cuda.cuCtxGetCurrent", true, "cannot be used by", StatusCode::kPermissionDenied},
     {"cuda.cuCtxGetCurrent", true, "failed", StatusCode::kInvalidArgument},
     {"cuda.cuCtxGetCurrent", true, "failed", StatusCode::kDeviceLost},
-    {"cuda.cuCtxGetStreamPriorityRange", true, "cuCtxGetStreamPriorityRange", StatusCode::kInvalidArgument},
+    {"cuda.cuCtxGetStreamPriorityRange", true, "cuCtxGetStreamPriorityRange",
+     StatusCode::kInvalidArgument},
     {"cuda.cuCtxSetCurrent", true, "cannot be used by", StatusCode::kPermissionDenied},
     {"cuda.cuCtxSetCurrent", true, "failed", StatusCode::kInvalidArgument},
     {"cuda.cuCtxSetCurrent", true, "failed", StatusCode::kDeviceLost},
@@ -127,7 +128,8 @@ constexpr Outcome kOutcomes[] = {
     {"cuda.cuMemsetD8Async", true, "cuMemsetD8Async", kExhausted},
     {"cuda.cuModuleGetFunction", true, "has no entry", kDataLoss},
     {"cuda.cuModuleLoadDataEx", true, "cannot be loaded", kExhausted},
-    {"cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor", true, "cuOccupancyMaxActiveBlocksPerMultiprocessor", StatusCode::kInvalidArgument},
+    {"cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor", true,
+     "cuOccupancyMaxActiveBlocksPerMultiprocessor", StatusCode::kInvalidArgument},
     {"cuda.cuPointerGetAttribute", true, "is no memory of device", StatusCode::kInvalidArgument},
     {"cuda.cuStreamCreateWithPriority", true, "cuStreamCreateWithPriority", kExhausted},
     {"cuda.cuStreamGetCtx", true, "cuStreamGetCtx", StatusCode::kInvalidArgument},
@@ -148,6 +150,71 @@ constexpr Outcome kOutcomes[] = {
     {"folder.next", false, "no room is made; no NUMA nodes are seen"},
     {"folder.open", false, "no room is made; no NUMA nodes are seen"},
     {"futex.wait", false, "the thread polls instead"},
+    {"hip.dlopen", true, "cannot be opened", StatusCode::kNotFound},
+    {"hip.dlsym", true, "has no hip", kUnavailable},
+    {"hip.hipDeviceCanAccessPeer", true, "cannot be used by", StatusCode::kPermissionDenied},
+    {"hip.hipDeviceCanAccessPeer", true, "hipDeviceCanAccessPeer", StatusCode::kNotFound},
+    {"hip.hipDeviceEnablePeerAccess", true, "cannot be used by", StatusCode::kPermissionDenied},
+    {"hip.hipDeviceGetAttribute", true, "hipDeviceGetAttribute", StatusCode::kNotFound},
+    {"hip.hipDeviceGetName", true, "hipDeviceGetName", StatusCode::kNotFound},
+    {"hip.hipDeviceGetPCIBusId", true, "hipDeviceGetPCIBusId", StatusCode::kNotFound},
+    {"hip.hipDeviceGetStreamPriorityRange", true, "hipDeviceGetStreamPriorityRange",
+     StatusCode::kInvalidArgument},
+    {"hip.hipDeviceTotalMem", true, "hipDeviceTotalMem", StatusCode::kNotFound},
+    {"hip.hipEventCreateWithFlags", true, "hipEventCreateWithFlags", kExhausted},
+    {"hip.hipEventQuery", true, "hipEventQuery", StatusCode::kDeviceLost},
+    {"hip.hipEventRecord", true, "hipEventRecord", kExhausted},
+    {"hip.hipEventRecord", true, "hipEventRecord", StatusCode::kDeviceLost},
+    {"hip.hipEventSynchronize", false, "the waiter is notified, and the event is asked"},
+    {"hip.hipFuncGetAttribute", true, "hipFuncGetAttribute", StatusCode::kInvalidArgument},
+    {"hip.hipGetDevice", true, "cannot be used by", StatusCode::kPermissionDenied},
+    {"hip.hipGetDevice", true, "failed", StatusCode::kDeviceLost},
+    {"hip.hipGetDeviceCount", true, "hipGetDeviceCount", kUnavailable},
+    {"hip.hipGetDeviceProperties", true, "hipGetDeviceProperties", StatusCode::kNotFound},
+    {"hip.hipGetDevicePropertiesR0600", true, "hipGetDevicePropertiesR0600", StatusCode::kNotFound},
+    {"hip.hipGraphAddEmptyNode", false, "the commands are replayed one by one"},
+    {"hip.hipGraphAddKernelNode", false, "the commands are replayed one by one"},
+    {"hip.hipGraphAddMemcpyNode1D", false, "the commands are replayed one by one"},
+    {"hip.hipGraphAddMemsetNode", false, "the commands are replayed one by one"},
+    {"hip.hipGraphCreate", false, "the commands are replayed one by one"},
+    {"hip.hipGraphExecKernelNodeSetParams", false, "the graph is built again"},
+    {"hip.hipGraphExecMemcpyNodeSetParams1D", false, "the graph is built again"},
+    {"hip.hipGraphExecMemsetNodeSetParams", false, "the graph is built again"},
+    {"hip.hipGraphInstantiateWithFlags", false, "the commands are replayed one by one"},
+    {"hip.hipGraphLaunch", false, "the commands are replayed one by one"},
+    {"hip.hipHostGetDevicePointer", true, "hipHostGetDevicePointer", StatusCode::kInvalidArgument},
+    {"hip.hipHostMalloc", true, "no memory for", kExhausted},
+    {"hip.hipHostMalloc", true, "hipHostMalloc", kExhausted},
+    {"hip.hipHostRegister", true, "hipHostRegister", kExhausted},
+    {"hip.hipInit", true, "hipInit", StatusCode::kNotFound},
+    {"hip.hipLaunchHostFunc", false, "the waiter is notified at once"},
+    {"hip.hipMalloc", true, "no memory for", kExhausted},
+    {"hip.hipMallocFromPoolAsync", true, "no memory for", kExhausted},
+    {"hip.hipMallocManaged", true, "no memory for", kExhausted},
+    {"hip.hipMemPoolCreate", true, "hipMemPoolCreate", kExhausted},
+    {"hip.hipMemPoolSetAccess", true, "hipMemPoolSetAccess", StatusCode::kNotFound},
+    {"hip.hipMemPoolSetAttribute", true, "hipMemPoolSetAttribute", StatusCode::kInvalidArgument},
+    {"hip.hipMemcpyAsync", true, "hipMemcpyAsync", kExhausted},
+    {"hip.hipMemsetD16Async", true, "hipMemsetD16Async", kExhausted},
+    {"hip.hipMemsetD32Async", true, "hipMemsetD32Async", kExhausted},
+    {"hip.hipMemsetD8Async", true, "hipMemsetD8Async", kExhausted},
+    {"hip.hipModuleGetFunction", true, "has no entry", kDataLoss},
+    {"hip.hipModuleLaunchKernel", true, "hipModuleLaunchKernel", kExhausted},
+    {"hip.hipModuleLoadData", true, "cannot be loaded", kExhausted},
+    {"hip.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", true,
+     "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", StatusCode::kInvalidArgument},
+    {"hip.hipPointerGetAttribute", true, "is no memory of device", StatusCode::kInvalidArgument},
+    {"hip.hipRuntimeGetVersion", true, "hipRuntimeGetVersion", StatusCode::kInvalidArgument},
+    {"hip.hipSetDevice", true, "cannot be used by", StatusCode::kPermissionDenied},
+    {"hip.hipSetDevice", true, "failed", StatusCode::kNotFound},
+    {"hip.hipStreamCreateWithPriority", true, "hipStreamCreateWithPriority", kExhausted},
+    {"hip.hipStreamGetDevice", true, "hipStreamGetDevice", StatusCode::kInvalidArgument},
+    {"hip.hipStreamIsCapturing", true, "hipStreamIsCapturing", StatusCode::kInvalidArgument},
+    {"hip.hipStreamQuery", true, "hipStreamQuery", StatusCode::kDeviceLost},
+    {"hip.hipStreamWaitEvent", true, "hipStreamWaitEvent", kExhausted},
+    {"hip.hipStreamWriteValue64", true, "hipStreamWriteValue64", kExhausted},
+    {"hip.hipStreamWriteValue64", true, "hipStreamWriteValue64", StatusCode::kDeviceLost},
+    {"hip.hipThreadExchangeStreamCaptureMode", false, "the thread is in its user's mode"},
     {"image.create", true, "memfd_create", kExhausted},
     {"image.entry", true, "has no entry", kDataLoss},
     {"image.link", true, "cannot be loaded", kDataLoss},
@@ -365,8 +432,8 @@ class CallSites : public ::testing::Test {
         note_reached(i, before);
         continue;
       }
-      // What is in flight on a CUDA device that is lost cannot be stopped, so its streams are kept.
-      if (section.needs == Section::Needs::kCuda) {
+      // What is in flight on a GPU that is lost cannot be stopped, so its streams are kept.
+      if (section.needs == Section::Needs::kCuda || section.needs == Section::Needs::kHip) {
         threads_ = std::max(threads_, entries_of("/proc/self/task"));
       }
       EXPECT_EQ(leftovers(), "") << what;
@@ -433,7 +500,7 @@ TEST_F(CallSites, EachMayFail) {
     if (!uring && site.area() == "uring") continue;  // this kernel has no io_uring for us
     if (!workplace_.has_vulkan && site.area() == "vulkan") continue;
     if (!workplace_.has_cuda && site.area() == "cuda") continue;
-    if (site.area() == "hip") continue;  // no library for it is built here
+    if (!workplace_.has_hip && site.area() == "hip") continue;
     ++expected;
     EXPECT_NE(calls[i], 0u) << site.name << " is never reached";
     if (calls[i] == 0) continue;
@@ -450,8 +517,8 @@ TEST_F(CallSites, EachMayFail) {
       if (site.area() == "vulkan" ? kEachWayOnVulkan : kEachWay) {
         run({.site = &site});
         if (kFromTheMiddle) run({.site = &site, .call = middle});
-        // On CUDA the ways before have it, too, and each loss keeps the device's streams.
-        if (kFromTheMiddle && site.area() != "cuda") {
+        // On a GPU the ways before have it, too, and each loss keeps the device's streams.
+        if (kFromTheMiddle && site.area() != "cuda" && site.area() != "hip") {
           run({.site = &site, .call = middle, .reach = Reach::kFromThenOn});
         }
       }

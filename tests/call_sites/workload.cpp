@@ -15,8 +15,8 @@
 
 #include "base/disk_cache.h"
 #include "base/sanitizers.h"
-#include "call_sites/workload_cuda.h"
 #include "call_sites/workload_device.h"
+#include "call_sites/workload_gpu.h"
 #include "compiler/compile.h"
 #include "compiler/hyx_writer.h"
 #include "drivers/cpu/allocator.h"
@@ -385,23 +385,27 @@ constexpr Section kSections[] = {
     {"memory that vulkan devices share", share_memory, Section::Needs::kVulkan},
     {"a timeline that vulkan devices share", share_timeline, Section::Needs::kVulkan},
     {"a kernel on a vulkan device",
-     [](const Workplace& at, bool) { return run_kernel(at, "vulkan://0"); }, Section::Needs::kVulkan},
+     [](const Workplace& at, bool) { return run_kernel(at, "vulkan://0"); },
+     Section::Needs::kVulkan},
     {"a trace of a vulkan device", trace_vulkan, Section::Needs::kVulkan},
 #endif
 #ifdef HALYARD_SIM_CUDA_LIBRARY
     {"memory of a cuda device",
-     [](const Workplace&, bool) { return use_memory(cuda_uri("cache=0")); }, Section::Needs::kCuda},
+     [](const Workplace&, bool) { return use_memory(gpu_uri(kCuda, "cache=0")); },
+     Section::Needs::kCuda},
     {"memory of the user, of a cuda device",
-     [](const Workplace&, bool) { return lend_memory(cuda_uri("cache=0")); },
+     [](const Workplace&, bool) { return lend_memory(gpu_uri(kCuda, "cache=0")); },
      Section::Needs::kCuda},
     {"a kernel on a cuda device", run_kernel_on_cuda, Section::Needs::kCuda},
     {"graphs of a cuda device",
      [](const Workplace& at, bool) {
-       return replay_graphs(at, cuda_uri("cache=0&command_buffer_mode=graph"));
+       return replay_graphs(at, gpu_uri(kCuda, "cache=0&command_buffer_mode=graph"));
      },
      Section::Needs::kCuda},
-    {"memory of a cuda device's kinds", use_cuda_memory, Section::Needs::kCuda},
-    {"peers of cuda devices", use_cuda_peers, Section::Needs::kCuda},
+    {"memory of a cuda device's kinds",
+     [](const Workplace&, bool) { return use_kinds_of_memory(kCuda); }, Section::Needs::kCuda},
+    {"peers of cuda devices", [](const Workplace&, bool) { return use_peers(kCuda); },
+     Section::Needs::kCuda},
     {"a stream of the program", use_cuda_stream, Section::Needs::kCuda},
     {"a lane of a cuda device that is looked after",
      [](const Workplace&, bool) { return look_after_cuda(stream::CompletionMode::kHostCallback); },
@@ -409,6 +413,35 @@ constexpr Section kSections[] = {
     {"a lane of a cuda device with a flag",
      [](const Workplace&, bool) { return look_after_cuda(stream::CompletionMode::kFlag); },
      Section::Needs::kCuda},
+#endif
+#ifdef HALYARD_SIM_HIP_LIBRARY
+    {"memory of a hip device", [](const Workplace&, bool) { return use_memory(gpu_uri(kHip)); },
+     Section::Needs::kHip},
+    {"memory of the user, of a hip device",
+     [](const Workplace&, bool) { return lend_memory(gpu_uri(kHip)); }, Section::Needs::kHip},
+    {"a kernel on a hip device", run_kernel_on_hip, Section::Needs::kHip},
+    {"graphs of a hip device",
+     [](const Workplace& at, bool) {
+       return replay_graphs(at, gpu_uri(kHip, "command_buffer_mode=graph"));
+     },
+     Section::Needs::kHip},
+    {"memory of a hip device's kinds",
+     [](const Workplace&, bool) { return use_kinds_of_memory(kHip); }, Section::Needs::kHip},
+    {"peers of hip devices", [](const Workplace&, bool) { return use_peers(kHip); },
+     Section::Needs::kHip},
+    {"a stream of the program, of a hip device", use_hip_stream, Section::Needs::kHip},
+    {"a lane of a hip device that is looked after",
+     [](const Workplace&, bool) { return look_after_hip(stream::CompletionMode::kHostCallback); },
+     Section::Needs::kHip},
+    {"a lane of a hip device with a flag",
+     [](const Workplace&, bool) { return look_after_hip(stream::CompletionMode::kFlag); },
+     Section::Needs::kHip},
+    {"a lane of a hip device that sleeps on events",
+     [](const Workplace&, bool) { return look_after_hip(stream::CompletionMode::kEvent); },
+     Section::Needs::kHip},
+    {"a device of HIP 5.6",
+     [](const Workplace& at, bool) { return run_kernel(at, gpu_uri(kOldHip)); },
+     Section::Needs::kHip},
 #endif
     {"threads", use_threads},
     {"files, one at a time",
@@ -463,7 +496,10 @@ Workplace::Workplace()
                                              .images = {{"ptx-sm_80", "hy-kernarg-1", kPtx}},
                                              .sources = {}}));
 #endif
-  if (!has_vulkan && !has_cuda) {
+#ifdef HALYARD_SIM_HIP_LIBRARY
+  has_hip = true;
+#endif
+  if (!has_vulkan && !has_cuda && !has_hip) {
     write(kernels, compile_text_shared(kKernels, "x86-64").value());
     return;
   }
@@ -472,6 +508,7 @@ Workplace::Workplace()
   std::vector<std::string> targets = {"x86-64"};
   if (has_vulkan) targets.push_back("spirv-1.5");
   if (has_cuda) targets.push_back("ptx-sm_80");
+  if (has_hip) targets.push_back("hsaco-gfx1100");
   write(kernels, compiler::compile({.source = source, .targets = targets}).value());
 #if HALYARD_DRIVER_VULKAN
   if (!has_vulkan) return;

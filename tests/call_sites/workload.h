@@ -25,6 +25,7 @@ struct Workplace {
   std::string kernels;  // a .hyx with `add`
   bool has_vulkan = false;
   bool has_cuda = false;
+  bool has_hip = false;
   std::string shared_kernels;  // where there is CUDA: a .hyx with `large`
   std::string shader;          // where there is Vulkan: a .hyx of another compiler's `add`
 };
@@ -34,7 +35,7 @@ struct Section {
   // Returns the first error of the section. `whole`: no call fails, so best-effort work must
   // succeed too.
   Status (*run)(const Workplace& workplace, bool whole);
-  enum class Needs : std::uint8_t { kNothing, kVulkan, kCuda };
+  enum class Needs : std::uint8_t { kNothing, kVulkan, kCuda, kHip };
   Needs needs = Needs::kNothing;
 };
 

@@ -116,8 +116,9 @@ Status lend_memory(std::string_view uri) {
   };
   const Status status = use();
   const int released = mine->released;
-  // What runs on a CUDA device that is lost cannot be stopped, so what it uses is kept.
-  if (uri.starts_with("cuda") && status.code() == StatusCode::kDeviceLost && released == 0) {
+  // What runs on a GPU that is lost cannot be stopped, so what it uses is kept.
+  const bool is_gpu = uri.starts_with("cuda") || uri.starts_with("hip");
+  if (is_gpu && status.code() == StatusCode::kDeviceLost && released == 0) {
     return status;
   }
   return released == (taken ? 1 : 0) ? status : wrong("it is not released once");
