@@ -44,6 +44,11 @@ constexpr Target kTargets[] = {
     {"cpu_and_cuda", "cpu://?workers=1,cuda://0"},
 #endif
 #endif
+#ifdef HALYARD_SIM_HIP_LIBRARY
+    // As for CUDA: tests/hip runs the others.
+    {"hip", "hip://?devices=2"},
+    {"hip_graph", "hip://0?command_buffer_mode=graph"},
+#endif
 #if HALYARD_DRIVER_VULKAN
     {"vulkan", "vulkan://0", true},
     {"vulkan_two", "vulkan://?devices=2", true},
@@ -75,8 +80,11 @@ class ConformanceTest : public testing::Test {
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
 #ifdef HALYARD_SIM_CUDA_LIBRARY
-  // The simulated library of this build, unless another one is chosen.
+  // The simulated libraries of this build, unless others are chosen.
   setenv("HALYARD_CUDA_LIBRARY", HALYARD_SIM_CUDA_LIBRARY, 0);
+#endif
+#ifdef HALYARD_SIM_HIP_LIBRARY
+  setenv("HALYARD_HIP_LIBRARY", HALYARD_SIM_HIP_LIBRARY, 0);
 #endif
   for (const Target& target : kTargets) {
     for (const Case& it : halyard::conformance::cases()) {

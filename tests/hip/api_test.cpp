@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "hip_test_util.h"
 
@@ -34,6 +35,44 @@ TEST(HipEvents, AnEventThatIsSleptOnHasNoOtherFlag) {
   EXPECT_EQ(FakeTable::state.event_flags, hipEventBlockingSync);
   ASSERT_TRUE(hip.api(false).create_event(event).ok());
   EXPECT_EQ(FakeTable::state.event_flags, hipEventDisableTiming);
+}
+
+// Of the user's thread, whose mode is restored.
+TEST(HipContext, TheCaptureModeBeforeIsGivenBack) {
+  FakeTable hip;
+  hip.table.hipThreadExchangeStreamCaptureMode.pointer = [](hipStreamCaptureMode* mode) {
+    static hipStreamCaptureMode current{};
+    std::swap(*mode, current);
+    return hipSuccess;
+  };
+  hipStreamCaptureMode mode = hipStreamCaptureModeRelaxed;
+  ASSERT_TRUE(hip.api().exchange_capture_mode(mode).ok());
+  EXPECT_EQ(mode, hipStreamCaptureMode{});
+  ASSERT_TRUE(hip.api().exchange_capture_mode(mode).ok());
+  EXPECT_EQ(mode, hipStreamCaptureModeRelaxed);
+}
+
+// A device that could not be set leaves the thread with device 0, on which every call succeeds.
+TEST(HipContext, NothingIsMadeOfAnotherDevice) {
+  FakeTable hip;
+  hip.device.handle = 1;
+  const HipApi api = hip.api();
+  std::uint64_t address = 0;
+  hipStream_t stream = nullptr;
+  hipEvent_t event = nullptr;
+  hipGraphExec_t executable = nullptr;
+  hipGraph_t graph = nullptr;
+  ASSERT_TRUE(api.create_graph(graph).ok());
+  for (const Status& status :
+       {api.allocate(address, 64), api.allocate_managed(address, 64), api.create_stream(stream, 0),
+        api.create_event(event), api.instantiate(graph, executable)}) {
+    EXPECT_EQ(status.native_error(), "hipErrorInvalidContext (201)");
+  }
+  EXPECT_EQ(State{}.allocations, FakeTable::state.allocations);
+  EXPECT_EQ(stream, nullptr);
+  EXPECT_EQ(event, nullptr);
+  EXPECT_EQ(executable, nullptr);
+  api.destroy(graph);
 }
 
 TEST(HipMemory, PinnedMemoryIsCoherent) {

@@ -56,6 +56,13 @@ Status HipApi::status_of(hipError_t result, std::string_view name, Stream stream
                 native_name(result));
 }
 
+Status HipApi::check_device() const noexcept {
+  int current = -1;
+  HALYARD_RETURN_IF_ERROR(check(&Functions::hipGetDevice, &current));
+  if (current == device->handle) return {};
+  return to_status(hipErrorInvalidContext, "hipGetDevice");
+}
+
 // A handle that is none is hipErrorContextIsDestroyed up to HIP 6, and later a crash.
 Status HipApi::check_import(Stream stream) const {
   if (address_of(stream) <= hipStreamPerThread_AS_INT) {

@@ -107,6 +107,30 @@ struct HipApi : stream::NativeApi<HipApi, HipNames> {
   // Of a call on `stream`: kDeviceLost only if the stream confirms it.
   Status status_of(hipError_t result, std::string_view call, Stream stream) const noexcept;
 
+  // What is made of the current device is refused if that is another one: where a thread has not
+  // got the device of its guard (context.h), HIP would make it of device 0, perhaps.
+  Status check_device() const noexcept;
+  Status create_stream(Stream& stream, int priority) const noexcept {
+    HALYARD_RETURN_IF_ERROR(check_device());
+    return NativeApi::create_stream(stream, priority);
+  }
+  Status create_event(Event& event) const noexcept {
+    HALYARD_RETURN_IF_ERROR(check_device());
+    return NativeApi::create_event(event);
+  }
+  Status allocate(std::uint64_t& address, std::uint64_t size) const noexcept {
+    HALYARD_RETURN_IF_ERROR(check_device());
+    return NativeApi::allocate(address, size);
+  }
+  Status allocate_managed(std::uint64_t& address, std::uint64_t size) const noexcept {
+    HALYARD_RETURN_IF_ERROR(check_device());
+    return NativeApi::allocate_managed(address, size);
+  }
+  Status instantiate(Graph graph, ExecutableGraph& executable) const noexcept {
+    HALYARD_RETURN_IF_ERROR(check_device());
+    return NativeApi::instantiate(graph, executable);
+  }
+
   // HIP counts no users of a device.
   Status retain_context(unsigned ordinal, Context& context) const noexcept {
     return context = static_cast<int>(ordinal), Status();

@@ -88,6 +88,7 @@ Status HipApi::load_image(const kernel::Hyx& file, std::string_view target,
                  target);
   }
   std::memcpy(image.get(), bytes.data(), bytes.size());
+  HALYARD_RETURN_IF_ERROR(check_device());
   hipError_t result = hipSuccess;
   {
     base::LockGuard lock(loader_mutex);

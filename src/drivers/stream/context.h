@@ -25,6 +25,9 @@ namespace halyard::inline v0::stream {
 template <ContextApi Api>
 class ContextGuard final : public timeline::EntryGuard {
  public:
+  using Context = typename Api::Context;
+  using CaptureMode = typename Api::CaptureMode;
+
   static Result<Ref<ContextGuard>> create(const Api& api, unsigned ordinal) {
     auto guard = Ref<ContextGuard>::adopt(new (std::nothrow) ContextGuard(api, ordinal));
     if (!guard)
@@ -34,7 +37,8 @@ class ContextGuard final : public timeline::EntryGuard {
     return guard;
   }
 
-  // What cannot be read or set stays as it is: the calls that follow fail then.
+  // What cannot be read or set stays as it is: the calls that follow fail then, those that make
+  // something at the latest.
   void enter(Saved& saved, timeline::Calls calls) noexcept override {
     Context before{};
     CaptureMode mode = Api::kRelaxedCapture;
@@ -57,10 +61,9 @@ class ContextGuard final : public timeline::EntryGuard {
     }
   }
 
- private:
-  using Context = typename Api::Context;
-  using CaptureMode = typename Api::CaptureMode;
+  Context context() const noexcept { return context_; }
 
+ private:
   ContextGuard(const Api& api, unsigned ordinal) noexcept : api_(api), ordinal_(ordinal) {}
   ~ContextGuard() override {
     if (retained_) api_.release_context(ordinal_);

@@ -48,6 +48,7 @@ class Device final : public hal::DeviceImpl {
     const Api api = api_of(library, its, options);
     HALYARD_ASSIGN_OR_RETURN(Ref<ContextGuard<Api>> guard,
                              ContextGuard<Api>::create(api, static_cast<unsigned>(its.handle)));
+    const typename Api::Context context = guard->context();
     std::unique_ptr<Device> device(
         new (std::nothrow) Device(std::move(info), library, physical, options, std::move(guard)));
     if (device == nullptr) {
@@ -55,7 +56,7 @@ class Device final : public hal::DeviceImpl {
     }
     if (options.peers) {
       const Inside inside(*device->guard_);
-      HALYARD_RETURN_IF_ERROR(library.peers().open(api, physical, its.handle));
+      HALYARD_RETURN_IF_ERROR(library.peers().open(api, physical, its.handle, context));
       device->open_ = true;
     }
     if (options.async_allocations) {

@@ -19,13 +19,19 @@ inline constexpr unsigned kMaxDevices = 64;
 template <class Api>
 class PeerAccess {
  public:
-  // A device on GPU `physical`, whose context is current, opens. Where the library refuses access
-  // between two GPUs the first time, they have none; later, that is the error.
-  Status open(const Api& api, unsigned physical, int device) noexcept {
+  // A device on GPU `physical` opens. Where the library refuses access between two GPUs the first
+  // time, they have none; later, that is the error. kUnavailable: `context`, its own, could not be
+  // made current.
+  Status open(const Api& api, unsigned physical, int device,
+              typename Api::Context context) noexcept {
     base::LockGuard lock(mutex_);
     Gpu& gpu = gpus_[physical];
-    typename Api::Context context{};
-    HALYARD_RETURN_IF_ERROR(api.current_context(context));
+    typename Api::Context current{};
+    HALYARD_RETURN_IF_ERROR(api.current_context(current));
+    if (current != context) {
+      return error(StatusCode::kUnavailable, "{}: device {} could not be made current",
+                   Api::kDriver, device);
+    }
     gpu.device = device;
     gpu.context = context;
     for (unsigned other = 0; other < kMaxDevices; ++other) {
