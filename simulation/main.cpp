@@ -42,6 +42,12 @@ Range over_cuda(Range range) {
   return range;
 }
 
+Range over_hip(Range range) {
+  while (!sim::Plan::is_over_hip(range.first)) ++range.first;
+  range.step = sim::Plan::kHipEvery;
+  return range;
+}
+
 std::optional<Range> parse_range(const std::string& text) {
   Range range;
   const char* const end = text.data() + text.size();
@@ -148,7 +154,11 @@ int main(int argc, char** argv) {
   app.add_option("--seeds", seeds, "These seeds, A..B")->capture_default_str();
   app.add_option("--seed", seed, "This one, with a trace of what happens");
   bool cuda = false;
-  app.add_flag("--cuda", cuda, "Of the seeds, those over cuda:// only: every 22nd");
+  auto* const cuda_flag =
+      app.add_flag("--cuda", cuda, "Of the seeds, those over cuda:// only: every 22nd");
+  bool hip = false;
+  app.add_flag("--hip", hip, "Of the seeds, those over hip:// only: every 66th")
+      ->excludes(cuda_flag);
   bool exhaustive = false;
   sim::ExhaustiveOptions all{.after_run = &look_for_writes_after_free};
   auto* const flag = app.add_flag("--exhaustive", exhaustive, "Small programs, in every order");
@@ -167,5 +177,5 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "halyard-sim: --seeds {}: not A..B\n", seeds);
     return 2;
   }
-  return run_range(cuda ? over_cuda(*range) : *range);
+  return run_range(cuda ? over_cuda(*range) : hip ? over_hip(*range) : *range);
 }

@@ -64,8 +64,8 @@ std::uint64_t AsyncProgram::program() const noexcept {
 // Returns false if a planted failure was hit.
 bool AsyncProgram::open() {
   registry_ = std::make_unique<hal::DriverRegistry>();
-  if (plan_.driver == Plan::Driver::kCuda) {
-    cuda_ = std::make_unique<CudaProcess>(plan_.cuda, plan_.seed);
+  if (plan_.has_gpu()) {
+    gpu_ = std::make_unique<GpuProcess>(plan_.gpu, plan_.seed);
   }
   const bool may_fail = plan_.opening_may_fail();
   Result<std::vector<hal::Device>> devices = plan_.open(*registry_, natives_);
@@ -99,14 +99,14 @@ void AsyncProgram::run() {
   drop_handles();
   check(registry_->shutdown(kForever).ok(), "shutdown");
   check_failures();
-  const bool kept = may_keep() && registry_->engine().dump_timelines().find("kept for good") !=
-                                      std::string::npos;
-  if (cuda_ != nullptr) cuda_->drain();
+  const bool kept =
+      may_keep() && registry_->engine().dump_timelines().find("kept for good") != std::string::npos;
+  if (gpu_ != nullptr) gpu_->drain();
   registry_.reset();
   errands_.clear();
-  if (cuda_ != nullptr) {
-    cuda_->end(may_keep());
-    faults_ += cuda_->faults();
+  if (gpu_ != nullptr) {
+    gpu_->end(may_keep());
+    faults_ += gpu_->faults();
   }
   for (const auto& used : memory_used) {
     check(*used == 0 || kept, "a device's memory was not given back");
@@ -230,10 +230,10 @@ void AsyncProgram::drop_device(Actor& actor) {
 
 void AsyncProgram::lose(std::uint32_t device) {
   lost_[device] = true;
-  if (!plan_.is_cuda(device)) return natives_[device]->fault("a host");
-  // CUDA may report the fault of a device in a call for another.
-  if (plan_.cuda.adversarial) std::fill_n(lost_.begin(), plan_.cuda.devices, true);
-  cuda_->fault(device);
+  if (!plan_.is_gpu(device)) return natives_[device]->fault("a host");
+  // The library may report the fault of a device in a call for another.
+  if (plan_.gpu.shares_faults()) std::fill_n(lost_.begin(), plan_.gpu.devices, true);
+  gpu_->fault(device);
 }
 
 // Plants a fault: loses a device, fails a launch, fails a load of kernels, or has an operation
@@ -250,7 +250,7 @@ void AsyncProgram::break_something(Actor& actor) {
     case 1:
     case 2:
     case 3:
-      if (plan_.is_cuda(device)) break;
+      if (plan_.is_gpu(device)) break;
       ++failed_calls_[device];
       return natives_[device]->fail_next(random.one_in(3) ? "load" : "launch");
     default:

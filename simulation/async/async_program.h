@@ -54,7 +54,7 @@ class AsyncProgram {
   std::uint64_t faults() const noexcept { return faults_; }
   std::string dump();
   // A device that was lost may keep what it was given for good.
-  bool may_keep() const noexcept { return cuda_ != nullptr && plan_.loses_devices; }
+  bool may_keep() const noexcept { return gpu_ != nullptr && plan_.loses_devices; }
 
  private:
   static constexpr std::size_t kTile = 7;  // divides no size
@@ -188,7 +188,7 @@ class AsyncProgram {
 
   const Plan& plan_;
   Random random_;
-  std::unique_ptr<CudaProcess> cuda_;  // Driver::kCuda
+  std::unique_ptr<GpuProcess> gpu_;  // if plan_.has_gpu()
   std::unique_ptr<hal::DriverRegistry> registry_;
   std::vector<NativeDevice*> natives_;
   std::vector<hal::Device> devices_;

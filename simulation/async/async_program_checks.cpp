@@ -74,7 +74,7 @@ void AsyncProgram::end_errands() {
 void AsyncProgram::wait_for_memory() {
   // Work that waits natively for a lost device keeps its memory as long as its own device is open
   // (rule 27).
-  if (std::ranges::count(lost_, true) != 0 || plan_.cuda.fails() ||
+  if (std::ranges::count(lost_, true) != 0 || plan_.gpu.fails() ||
       std::ranges::any_of(failed_calls_, std::identity())) {
     return;
   }
@@ -130,8 +130,8 @@ void AsyncProgram::check_failures() const {
     const std::string_view message = tree.status.message();
     const bool of_slab = message.find(": allocate: ") != std::string_view::npos;
     const auto take = [&](std::uint32_t device) {
-      if (plan_.is_cuda(device)) return plan_.may_refuse(device);
-      const std::uint32_t before = plan_.driver == Plan::Driver::kCuda ? plan_.cuda.devices : 0;
+      if (plan_.is_gpu(device)) return plan_.may_refuse(device);
+      const std::uint32_t before = plan_.has_gpu() ? plan_.gpu.devices : 0;
       if (message.find(fmt::format("sim{}: ", device - before)) == std::string_view::npos)
         return false;
       return of_slab ? failed_calls_[device] != 0 : left[device] != 0 && left[device]-- != 0;
@@ -161,11 +161,11 @@ bool AsyncProgram::inherits(const Tree& tree, StatusCode code) const {
 // Whether `tree` may have failed with `code` by itself.
 bool AsyncProgram::may_cause(const Tree& tree, StatusCode code) const {
   const auto failed_call = [&](std::uint32_t device) {
-    return failed_calls_[device] != 0 || (plan_.is_cuda(device) && plan_.may_refuse(device));
+    return failed_calls_[device] != 0 || (plan_.is_gpu(device) && plan_.may_refuse(device));
   };
   const auto lost = [&](std::uint32_t device) {
     return lost_[device] || failed_call(device) ||
-           (plan_.is_cuda(device) && plan_.may_be_lost(device));
+           (plan_.is_gpu(device) && plan_.may_be_lost(device));
   };
   switch (code) {
     case StatusCode::kDeviceLost:
@@ -177,9 +177,9 @@ bool AsyncProgram::may_cause(const Tree& tree, StatusCode code) const {
     case StatusCode::kCancelled:  // it was given up, and found no memory
       return (tree.stop.stop_requested() || tree.status.code() != StatusCode::kCancelled) &&
              may_cause(tree, StatusCode::kResourceExhausted);
-    case StatusCode::kDataLoss:  // or an image that a call of CUDA's refuses
+    case StatusCode::kDataLoss:  // or an image that a call of the library refuses
       return tree.fails || any_device(tree, [&](std::uint32_t device) {
-               return plan_.is_cuda(device) && plan_.may_refuse(device);
+               return plan_.is_gpu(device) && plan_.may_refuse(device);
              });
     default:
       return false;

@@ -110,7 +110,7 @@ FaultReach fault_reach() {
 
 namespace halyard::inline v0::sim::gpu {
 
-constinit const Rules kRules{
+constinit const Rules HALYARD_GPU_RULES(Cuda){
     .product = "CUDA",
     .variables = "HALYARD_SIM_CUDA_",
     .stream_thread = "cuda stream",

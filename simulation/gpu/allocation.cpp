@@ -66,14 +66,14 @@ Result free_device(Call& call, DevicePointer address) {
   if (ContextState* const current = call.context_or_null()) return_freed(*current);
   if (memory().is_freed(address)) {
     report_misuse("double-free",
-                  std::string(kRules.names.free) + " was called for memory that had been freed");
+                  std::string(rules().names.free) + " was called for memory that had been freed");
     return kInvalidValue;
   }
   const std::optional<Allocation> found = memory().find(address);
   if (!found || found->begin != address || found->kind == MemoryKind::kVariable ||
       !found->is_on_device() || found->kind == MemoryKind::kMapped) {
     report_misuse("free-of-no-allocation",
-                  std::string(kRules.names.free) +
+                  std::string(rules().names.free) +
                       " was called with an address that is not the start of an allocation");
     return kInvalidValue;
   }
@@ -90,14 +90,14 @@ Result free_device(Call& call, DevicePointer address) {
   // before invoking cuMemFree. ... For all other pointers, this API may perform implicit
   // synchronization." Work that does not use the memory may be in flight.
   const bool is_pool_memory =
-      found->kind == MemoryKind::kPool && !kRules.free_waits_for_pool_memory();
+      found->kind == MemoryKind::kPool && !rules().free_waits_for_pool_memory();
   if (is_pool_memory && context != nullptr && is_named_in_flight(*context, *found)) {
     report_misuse("free-of-pool-memory-in-use",
-                  std::string(kRules.names.free) +
+                  std::string(rules().names.free) +
                       " of stream-ordered memory does not synchronise, and work in flight used the "
                       "memory");
   }
-  const bool waits = !is_pool_memory && (kRules.free_always_waits || !options().adversarial);
+  const bool waits = !is_pool_memory && (rules().free_always_waits || !options().adversarial);
   if (context == nullptr || is_idle(*context)) {
     release_allocation(*found);
   } else if (waits) {
@@ -181,7 +181,7 @@ namespace {
 
 // Waits before memory of the host is returned that `context` made.
 void drain_for_free(Lock& lock, ContextState& context) {
-  if (!kRules.free_always_waits) {
+  if (!rules().free_always_waits) {
     drain(lock, context);
     return;
   }
@@ -199,7 +199,7 @@ Result free_host(Call& call, void* host) {
   if (find_host(host, allocation) != kSuccess || allocation.kind != MemoryKind::kHost ||
       allocation.begin != reinterpret_cast<DevicePointer>(host)) {
     report_misuse("free-of-no-allocation",
-                  std::string(kRules.names.free_host) +
+                  std::string(rules().names.free_host) +
                       " was called with an address that is not the start of an allocation");
     return kInvalidValue;
   }

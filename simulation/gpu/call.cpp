@@ -26,7 +26,7 @@ Result Call::check_captures(const ThreadState& thread) {
        (thread.capture_mode == kCaptureGlobal && state().global_captures != 0))) [[unlikely]] {
     report_misuse("unsafe-call-in-capture",
                   "a potentially unsafe call was made while a stream was being captured");
-    const bool ends_others = !kRules.ends_own_captures_first || thread.local_captures == 0;
+    const bool ends_others = !rules().ends_own_captures_first || thread.local_captures == 0;
     invalidate_captures(ends_others && thread.capture_mode == kCaptureGlobal);
     return kCaptureUnsupported;
   }

@@ -19,7 +19,7 @@ void report_leaks(const ContextState& context, const char* where) {
     ++count;
     bytes += allocation.size;
   }
-  const Names& of = kRules.names;
+  const Names& of = rules().names;
   const std::string names[] = {std::string(of.allocate) + " memory",
                                std::string(of.allocate_async) + " memory",
                                "variables of modules",
@@ -64,7 +64,7 @@ ContextState* make_context(DeviceId device, unsigned flags, bool is_primary) {
   context->legacy->id = all.next_id++;
   context->legacy->number = all.streams_made++;
   context->limits = {{0, 1024}, {1, 1 << 20}, {2, 8 << 20}, {3, 2}, {4, 2048}, {5, 128}, {6, 0}};
-  context->queues.resize(kRules.hardware_queues());
+  context->queues.resize(rules().hardware_queues());
   context->handle = make_handle(context);
   all.contexts.push_back(context);
   return context.get();

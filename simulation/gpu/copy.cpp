@@ -58,7 +58,7 @@ Result check_side(const Side& side, bool& is_pageable) {
   const Place& place = memory().place(side.address());
   if (place.is_freed) [[unlikely]] {
     report_misuse("use-after-free",
-                  std::string("a copy was submitted for memory after ") + kRules.names.free_async);
+                  std::string("a copy was submitted for memory after ") + rules().names.free_async);
   }
   is_pageable = !place.is_allocated && side.type != kDevice;
   if (!place.is_allocated) {
@@ -71,7 +71,7 @@ Result check_side(const Side& side, bool& is_pageable) {
 
 // ihipMemcpyCommand of ROCm/clr: between markers in both streams.
 Result submit_copy(StreamState& stream, CopyWork work) {
-  if (kRules.copies_where_memory_is && stream.capture == nullptr) {
+  if (rules().copies_where_memory_is && stream.capture == nullptr) {
     for (const Side& side : {source_of(work.copy), destination_of(work.copy)}) {
       const Place& place = memory().place(side.address());
       if (!place.is_allocated || !place.allocation.is_on_device() ||
@@ -213,7 +213,7 @@ Result fill_memory(Call& call, const Fill& fill, Stream handle, Waits waits) {
   const Place& place = memory().place(fill.dst);
   if (place.is_freed) [[unlikely]] {
     report_misuse("use-after-free", std::string("a memset was submitted for memory after ") +
-                                        kRules.names.free_async);
+                                        rules().names.free_async);
   }
   HALYARD_GPU_REQUIRE(place.is_allocated && (fill.height - 1) * pitch + row <= place.end - fill.dst,
                       kInvalidValue);

@@ -68,7 +68,7 @@ ThreadState& make_thread() {
   return *made_thread;
 }
 
-std::vector<int> visible_devices(int count) { return kRules.visible_devices(count); }
+std::vector<int> visible_devices(int count) { return rules().visible_devices(count); }
 
 // Nothing is freed, because threads of streams may still run, and calls may still come.
 __attribute__((destructor)) static void report_at_exit() {

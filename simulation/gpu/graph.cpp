@@ -44,7 +44,7 @@ void report_replaced_memory(const Plan& plan) {
     }
     report_misuse("copy-of-freed-memory",
                   std::string("a graph was launched that copies memory of ") +
-                      kRules.names.allocate_host +
+                      rules().names.allocate_host +
                       " which was freed since, whatever has its address now");
   }
 }

@@ -16,7 +16,7 @@ Result find_packed(void** extra, const KernelInfo& info, const void*& buffer,
                    const std::size_t*& size) {
   for (;; extra += 2) {
     const auto key = reinterpret_cast<std::uintptr_t>(extra[0]);
-    if (key == kRules.parameters_end) break;
+    if (key == rules().parameters_end) break;
     if (key == kParamBufferPointer) {
       buffer = extra[1];
     } else if (key == kParamBufferSize) {
@@ -60,7 +60,7 @@ Result read_parameters(const LaunchShape& shape, const KernelInfo& info, std::by
 
 Beyond beyond_limits(const FunctionState& function, const KernelInfo& info,
                      const LaunchShape& shape) {
-  const DeviceLimits& limits = *kRules.limits;
+  const DeviceLimits& limits = *rules().limits;
   std::uint64_t blocks = 1, threads = 1;
   for (int i = 0; i < 3; ++i) {
     if (shape.grid[i] == 0) return Beyond::kEmptyGrid;
@@ -99,7 +99,7 @@ int blocks_per_multiprocessor(const FunctionState& function, int threads, std::s
   int limit = 0;
   function_attribute(function, 0, limit);
   if (threads <= 0 || threads > limit) return 0;
-  const DeviceLimits& device = *kRules.limits;
+  const DeviceLimits& device = *rules().limits;
   const int warps = (threads + device.warp - 1) / device.warp * device.warp;
   int blocks =
       std::min(device.blocks_per_multiprocessor, device.threads_per_multiprocessor / warps);
@@ -159,7 +159,7 @@ Result check_shape(ContextState& context, Function handle, const LaunchShape& sh
   HALYARD_GPU_REQUIRE(shape.parameters == nullptr || shape.extra == nullptr, kInvalidValue);
   if (const Beyond what = beyond_limits(*function, *info, shape); what != Beyond::kNothing) {
     report_beyond_limits(*info, shape);
-    return kRules.beyond_limits(what);
+    return rules().beyond_limits(what);
   }
   return shape.is_cooperative
              ? check_cooperative(*function, shape.grid, shape.block, shape.shared_bytes)
@@ -174,7 +174,7 @@ Result check_cooperative(const FunctionState& function, const unsigned* grid, co
   const int resident =
       blocks_per_multiprocessor(function, static_cast<int>(block[0] * block[1] * block[2]),
                                 shared_bytes) *
-      kRules.limits->multiprocessors;
+      rules().limits->multiprocessors;
   return blocks <= static_cast<unsigned>(resident) ? kSuccess : kCooperativeLaunchTooLarge;
 }
 
@@ -219,14 +219,14 @@ Result best_block(Call& call, int* grid, int* block, Function handle, SharedByte
   if (limit != 0) most = std::min(most, limit);
   int best = 0;
   *grid = *block = 0;
-  const int warp = kRules.limits->warp;
+  const int warp = rules().limits->warp;
   for (int threads = most; threads > 0; threads -= threads % warp != 0 ? threads % warp : warp) {
     const std::size_t shared = shared_of != nullptr ? shared_of(threads) : dynamic;
     const int blocks = blocks_per_multiprocessor(*function, threads, shared);
     if (blocks * threads > best) {
       best = blocks * threads;
       *block = threads;
-      *grid = blocks * kRules.limits->multiprocessors;
+      *grid = blocks * rules().limits->multiprocessors;
     }
   }
   return kSuccess;
@@ -239,9 +239,9 @@ Result available_shared_bytes(Call& call, std::size_t* bytes, Function handle, i
   const Result result = find_function(call.context_or_null(), handle, function);
   if (result != kSuccess) return result;
   const int used =
-      static_cast<int>(function->info().static_shared_bytes) + kRules.limits->reserved_shared;
+      static_cast<int>(function->info().static_shared_bytes) + rules().limits->reserved_shared;
   *bytes = static_cast<std::size_t>(
-      std::max(0, kRules.limits->shared_per_multiprocessor / blocks - used));
+      std::max(0, rules().limits->shared_per_multiprocessor / blocks - used));
   return kSuccess;
 }
 

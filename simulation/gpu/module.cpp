@@ -99,7 +99,7 @@ Result function_attribute(const FunctionState& function, int attribute, int& val
   switch (attribute) {
     case 0:  // MAX_THREADS_PER_BLOCK
       value =
-          info.max_threads != 0 ? static_cast<int>(info.max_threads) : kRules.limits->max_threads;
+          info.max_threads != 0 ? static_cast<int>(info.max_threads) : rules().limits->max_threads;
       return kSuccess;
     case 1:  // SHARED_SIZE_BYTES
       value = static_cast<int>(info.static_shared_bytes);
@@ -125,7 +125,7 @@ Result function_attribute(const FunctionState& function, int attribute, int& val
       value = function.module->code->machine_version();
       return kSuccess;
     case 8:  // MAX_DYNAMIC_SHARED_SIZE_BYTES
-      value = kRules.limits->shared_per_block - static_cast<int>(info.static_shared_bytes);
+      value = rules().limits->shared_per_block - static_cast<int>(info.static_shared_bytes);
       return kSuccess;
     case 9:  // PREFERRED_SHARED_MEMORY_CARVEOUT
       value = -1;

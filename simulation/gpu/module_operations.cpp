@@ -25,7 +25,7 @@ Result global_of(const ModuleState& module, const char* name, DevicePointer* add
 Result set_attribute(std::map<int, int>& attributes, const KernelInfo& info, int attribute,
                      int value) {
   constexpr int kCarveout = 9;
-  const int opt_in = kRules.limits->shared_per_block_opt_in;
+  const int opt_in = rules().limits->shared_per_block_opt_in;
   if (attribute == kMaxDynamicShared) {
     HALYARD_GPU_REQUIRE(value >= 0 && value + static_cast<int>(info.static_shared_bytes) <= opt_in,
                         kInvalidValue);
@@ -99,7 +99,7 @@ Result unload_module(Call& call, Module handle) {
   if (module->library != nullptr) {
     // cuda.h, cuLibraryGetModule: the module goes with its library.
     report_misuse("library-module-unloaded",
-                  std::string(kRules.names.unload_module) + " was called for a library's module");
+                  std::string(rules().names.unload_module) + " was called for a library's module");
     return kNotPermitted;
   }
   module->is_unloaded = true;  // so that a kernel in flight is reported

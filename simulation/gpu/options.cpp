@@ -11,7 +11,7 @@
 namespace halyard::inline v0::sim::gpu {
 namespace {
 
-std::string full_name(std::string_view name) { return std::string(kRules.variables).append(name); }
+std::string full_name(std::string_view name) { return std::string(rules().variables).append(name); }
 
 // A decimal number with an optional suffix K, M or G (of 1024).
 bool parse_number(std::string_view text, std::uint64_t& number) {
@@ -63,7 +63,7 @@ void read_fault(Options& options, std::string_view part) {
 }  // namespace
 
 void complain(std::string_view name, std::string_view value) {
-  std::fprintf(stderr, "simulated %s: %s: cannot read \"%.*s\", ignored\n", kRules.product,
+  std::fprintf(stderr, "simulated %s: %s: cannot read \"%.*s\", ignored\n", rules().product,
                full_name(name).c_str(), static_cast<int>(value.size()), value.data());
 }
 
@@ -109,12 +109,12 @@ Options read_options() {
   if (const char* const text = variable("FAIL")) {
     split(text, [&](std::string_view part) { read_fault(options, part); });
   }
-  kRules.read_options(options);
+  rules().read_options(options);
   return options;
 }
 
 int result_from_name(std::string_view name) {
-  if (const int result = kRules.result_from_name(name); result != -1) return result;
+  if (const int result = rules().result_from_name(name); result != -1) return result;
   int number = -1;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
   return error == std::errc{} && end == name.data() + name.size() ? number : -1;

@@ -24,7 +24,7 @@ Result pointer_attribute(void* data, int which, DevicePointer address) {
     // attributes, ... after this call is undefined".
     report_misuse("attributes-of-freed-memory",
                   std::string("attributes of stream-ordered memory were asked for after ") +
-                      kRules.names.free_async);
+                      rules().names.free_async);
     return kInvalidValue;
   }
   if (which == kIsMapped) return answer<int>(data, found ? 1 : 0);

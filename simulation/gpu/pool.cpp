@@ -127,7 +127,7 @@ Result free_async(DevicePointer address, Stream handle) {
   const Place& place = memory().place(address);
   if (place.is_freed) {
     report_misuse("double-free",
-                  std::string(kRules.names.free_async) + " was called twice for the same memory");
+                  std::string(rules().names.free_async) + " was called twice for the same memory");
     return kInvalidValue;
   }
   const Allocation& found = place.allocation;

@@ -32,7 +32,7 @@ void report_unreleased() {
   const State& all = state();
   for (const auto& context : all.contexts) {
     if (context->is_destroyed.load()) continue;
-    if (kRules.has_contexts) {
+    if (rules().has_contexts) {
       report_leak("exit", context->is_primary ? "primary contexts" : "contexts", 1, 0);
     }
     report_leaks(*context, "exit");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "simulation/gpu/options.h"
+#include "simulation/gpu/rules.h"
 #include "simulation/gpu/types.h"
 
 namespace halyard::inline v0::sim::gpu {
@@ -26,8 +27,8 @@ void reset_process();
 
 // --- in halyard-sim only, by a simulated thread --------------------------------------------------
 
-// Before the first call of the API.
-void begin_process(const Options& options);
+// Before the first call of the API, of the library that `rules` are of.
+void begin_process(const Rules& rules, const Options& options);
 
 // The device of the context that is current in this thread; -1: there is none.
 DeviceId current_device();

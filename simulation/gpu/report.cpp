@@ -90,7 +90,7 @@ void report_misuse(const char* rule, const std::string& text) {
   Misuse& misuse = all.misuse[rule];
   if (misuse.count++ == 0) misuse.first = text;
   if (options().strict) {
-    std::fprintf(stderr, "simulated %s: %s: %s\n", kRules.product, rule, text.c_str());
+    std::fprintf(stderr, "simulated %s: %s: %s\n", rules().product, rule, text.c_str());
   }
 }
 
@@ -102,7 +102,7 @@ void report_leak(const char* where, const char* kind, std::uint64_t count, std::
   const std::lock_guard lock(all.mutex);
   all.leaks[std::string(where) + ": " + kind] = line;
   if (options().strict) {
-    std::fprintf(stderr, "simulated %s: leak at %s: %s: %s\n", kRules.product, where, kind,
+    std::fprintf(stderr, "simulated %s: leak at %s: %s: %s\n", rules().product, where, kind,
                  line.c_str());
   }
 }
@@ -135,7 +135,7 @@ void write_report() {
   const std::lock_guard lock(all.mutex);
   std::FILE* const file = std::fopen(options().report.c_str(), "w");
   if (file == nullptr) {
-    std::fprintf(stderr, "simulated %s: cannot write %s: %s\n", kRules.product,
+    std::fprintf(stderr, "simulated %s: cannot write %s: %s\n", rules().product,
                  options().report.c_str(), std::strerror(errno));
     return;
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What differs between the simulated libraries that share this core. Each of them defines kRules;
-// its functions may read the options, and are called by any thread, with the State locked or not.
+// What differs between the simulated libraries that share this core. Each of them defines its
+// HALYARD_GPU_RULES; their functions may read the options, and are called by any thread, with the
+// State locked or not.
 #pragma once
 
 #include <cstddef>
@@ -115,6 +116,16 @@ struct Rules {
   bool ends_own_captures_first;
 };
 
+#if defined(HALYARD_SIMULATION)
+// halyard-sim has both libraries. Each of its processes uses one, and begins with its rules.
+extern const Rules kCudaRules, kHipRules;
+#define HALYARD_GPU_RULES(library) k##library##Rules
+inline constinit const Rules* rules_of_process = nullptr;
+inline const Rules& rules() { return *rules_of_process; }
+#else
 extern const Rules kRules;
+#define HALYARD_GPU_RULES(library) kRules
+inline const Rules& rules() { return kRules; }
+#endif
 
 }  // namespace halyard::inline v0::sim::gpu

@@ -36,7 +36,8 @@ std::vector<int> visible_devices(int count) {
   return visible;
 }
 
-void begin_process(const Options& options) {
+void begin_process(const Rules& rules, const Options& options) {
+  rules_of_process = &rules;
   options_of_process() = options;
   reset_report();
 }
@@ -78,7 +79,7 @@ EndOfProcess end_process() {
   reset_process();
   delete std::exchange(state_of_process(), new State);
   delete std::exchange(memory_of_process(), new MemoryTable);
-  begin_process({});
+  begin_process(rules(), {});
   return end;
 }
 

@@ -62,8 +62,8 @@ void start_thread(StreamState& stream) {
   };
   auto* const kept = new std::shared_ptr<StreamState>(stream.shared_from_this());
   ++state().stream_threads;
-  if (stream.thread.start(kRules.stream_thread, body, kept) != 0) {
-    std::fprintf(stderr, "simulated %s: the system gives no thread for a stream\n", kRules.product);
+  if (stream.thread.start(rules().stream_thread, body, kept) != 0) {
+    std::fprintf(stderr, "simulated %s: the system gives no thread for a stream\n", rules().product);
     std::abort();
   }
   stream.thread.detach();
@@ -128,7 +128,7 @@ bool has_passed(const Wait& wait) {
 }
 
 int clamp_priority(int priority) {
-  return std::clamp(priority, kRules.limits->greatest_priority, kRules.limits->least_priority);
+  return std::clamp(priority, rules().limits->greatest_priority, rules().limits->least_priority);
 }
 
 std::shared_ptr<StreamState> make_stream(ContextState& context, unsigned flags, int priority) {
@@ -159,7 +159,7 @@ StreamState* find_stream(Stream handle) {
 // cuda.h, cuMemFreeAsync: CUDA_ERROR_INVALID_CONTEXT (default stream specified with no current
 // context). Other streams name their context.
 Result stream_error(Stream handle) {
-  if (reinterpret_cast<std::uintptr_t>(handle) > kPerThreadStream) return kRules.dead_stream();
+  if (reinterpret_cast<std::uintptr_t>(handle) > kPerThreadStream) return rules().dead_stream();
   return this_thread().current() == nullptr ? kInvalidContext : kContextIsDestroyed;
 }
 
@@ -223,7 +223,7 @@ Result submit_record(StreamState& stream, const std::shared_ptr<EventState>& eve
   if (const Result result = check_stream(stream); result != kSuccess) return result;
   if (stream.capture != nullptr) return capture_work(stream, RecordWork{event, nullptr});
   event->capture = nullptr;
-  if (!kRules.waits_for_destroyed_streams) event->stream = stream.weak_from_this();
+  if (!rules().waits_for_destroyed_streams) event->stream = stream.weak_from_this();
   std::shared_ptr<Recording>& recording = event->recording;
   if (options().null && is_complete(stream) && stream.waits.empty()) {
     // A recording that no wait holds is used again.
@@ -246,7 +246,7 @@ Result submit_wait(StreamState& stream, const std::shared_ptr<EventState>& event
   if (stream.capture != nullptr) return capture_work(stream, WaitWork{event});
   // cuda.h, cuEventRecord: a wait captures what the event holds at the time of the call.
   const auto is_awaited = [&] {
-    if (kRules.waits_for_destroyed_streams) return true;
+    if (rules().waits_for_destroyed_streams) return true;
     const std::shared_ptr<StreamState> recorded_in = event->stream.lock();
     return recorded_in != nullptr && !recorded_in->is_destroyed;
   };

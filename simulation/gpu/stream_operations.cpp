@@ -108,8 +108,8 @@ Result add_mem_ops(Stream handle, std::vector<MemOp> operations) {
         kInvalidValue);
     // cuda.h, cuStreamWaitValue32: "cannot be used with managed memory"
     if (found->kind == MemoryKind::kManaged) {
-      report_misuse("memory-operation-on-managed-memory", std::string(kRules.names.wait_value) +
-                                                              " or " + kRules.names.write_value +
+      report_misuse("memory-operation-on-managed-memory", std::string(rules().names.wait_value) +
+                                                              " or " + rules().names.write_value +
                                                               " was called for managed memory");
       return kInvalidValue;
     }

@@ -28,14 +28,14 @@ void fail_context(ContextState& context, Result fault) {
     }
   }
   open_managed_memory();
-  switch (kRules.fault_reach()) {
+  switch (rules().fault_reach()) {
     case FaultReach::kDevice:
       break;
     case FaultReach::kProcess:
       state().lost.store(fault);
       break;
     case FaultReach::kAbort:
-      std::fprintf(stderr, "simulated %s: a fault of device %d ends the process\n", kRules.product,
+      std::fprintf(stderr, "simulated %s: a fault of device %d ends the process\n", rules().product,
                    context.device);
       write_report();
       std::abort();
@@ -112,7 +112,7 @@ void call_on_host_thread(std::function<void()> function) {
     ++all.stream_threads;
     if (all.host_thread.start("host functions", &run_host_calls, nullptr) != 0) {
       std::fprintf(stderr, "simulated %s: the system gives no thread for host functions\n",
-                   kRules.product);
+                   rules().product);
       std::abort();
     }
     all.host_thread.detach();
@@ -128,7 +128,7 @@ void call_on_host_thread(std::function<void()> function) {
 // other stream. HIP has one thread for them (ROCr's handler of asynchronous events).
 template <class Function>
 void call_program(ContextState& context, Function function) {
-  if (kRules.has_host_thread) return call_on_host_thread(function);
+  if (rules().has_host_thread) return call_on_host_thread(function);
   const Lock lock(context.host_functions);
   run_in_program(function);
 }
@@ -193,7 +193,7 @@ template <class T>
 bool compare(T now, T value, unsigned flags) {
   switch (flags & 3) {
     case 0:
-      if (kRules.masks_waits) return now >= value;
+      if (rules().masks_waits) return now >= value;
       return static_cast<std::make_signed_t<T>>(now - value) >= 0;  // cyclic
     case 1:
       return now == value;
@@ -212,7 +212,7 @@ void run_mem_op(std::byte* bytes, const MemOp& op, bool is_wait, const ContextSt
     word.store(value, std::memory_order_release);
     return;
   }
-  const T mask = kRules.masks_waits ? static_cast<T>(op.more) : static_cast<T>(~T{0});
+  const T mask = rules().masks_waits ? static_cast<T>(op.more) : static_cast<T>(~T{0});
   while (!compare(static_cast<T>(word.load(std::memory_order_acquire) & mask), value, op.flags)) {
     if (current_fault(context) != kSuccess) return;
     sleep_for(kPollPause);
@@ -228,10 +228,10 @@ void check_order(const MemOp& op, const MemOpWork& work, const StreamState& stre
   if (at != state().writes.end() && at->second.stream != stream.id &&
       at->second.order > work.order && work.order != 0) {
     report_misuse("wait-for-a-later-write",
-                  std::string(kRules.names.wait_value) + " waited for a " +
-                      kRules.names.write_value +
+                  std::string(rules().names.wait_value) + " waited for a " +
+                      rules().names.write_value +
                       " that was submitted after it to another stream, an order that " +
-                      kRules.product + " does not see");
+                      rules().product + " does not see");
   }
 }
 

@@ -3,14 +3,35 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "base/thread.h"
 #include "simulation/gpu/capture.h"
+#include "simulation/gpu/process.h"
 #include "simulation/gpu/stream.h"
 #include "simulation/hip/device.h"
 #include "simulation/hip/errors.h"
 
 namespace halyard::inline v0::sim::hip {
+
+#if defined(HALYARD_SIMULATION)
+// By the scheduler's numbers. Not guarded: no other simulated thread runs meanwhile.
+Thread& hip_thread() {
+  static std::vector<std::unique_ptr<Thread>>* threads = nullptr;
+  if (threads == nullptr) {
+    threads = new std::vector<std::unique_ptr<Thread>>;
+    gpu::at_end_of_process([] { delete std::exchange(threads, nullptr); });
+  }
+  const std::uint64_t number = base::this_thread();
+  if (threads->size() <= number) threads->resize(number + 1);
+  std::unique_ptr<Thread>& thread = (*threads)[number];
+  if (thread == nullptr) thread = std::make_unique<Thread>();
+  return *thread;
+}
+#endif
 
 Result begin_thread() {
   const gpu::Lock lock(state().mutex);
@@ -23,7 +44,7 @@ Result begin_thread() {
       device.primary_references = 1;
     }
     // Before the destructors of globals that were made before the first call.
-    std::atexit([] { main_has_ended.store(true); });
+    [[maybe_unused]] static const int once = std::atexit([] { main_has_ended.store(true); });
   }
   const ContextState* const current = gpu::this_thread().current();
   set_device(current != nullptr ? current->device : 0);

@@ -40,7 +40,13 @@ struct Thread {
   std::size_t configurations = 0;
   Configuration configuration[kMostConfigurations] = {};
 };
-inline constinit thread_local Thread hip_thread;
+#if defined(HALYARD_SIMULATION)
+// Simulated threads are one thread of the system.
+Thread& hip_thread();
+#else
+inline constinit thread_local Thread thread_of_system;
+inline Thread& hip_thread() { return thread_of_system; }
+#endif
 
 // Initializes the process, unless it is, and makes device 0 current in a new thread; in one whose
 // device was reset, that device. kNoDevice if there is none. Takes the lock of the State.
@@ -63,9 +69,9 @@ inline Result finish(const Entry& entry, Result result) {
   if (result != kSuccess) [[unlikely]]
     result = translate(result);
   if (how.version < kVersion70) {
-    hip_thread.last_error = result;
+    hip_thread().last_error = result;
   } else if (result != kSuccess && result != gpu::kNotReady) {
-    hip_thread.last_error = result;
+    hip_thread().last_error = result;
   }
   if (how.log_level >= 3) [[unlikely]]
     log_call(entry, result);

@@ -15,7 +15,7 @@ DeviceId device_of(Context handle) {
 }
 
 Result push(DeviceId device) {
-  Thread& thread = hip_thread;
+  Thread& thread = hip_thread();
   HALYARD_GPU_REQUIRE(thread.contexts < Thread::kMostContexts, gpu::kOutOfMemory);
   thread.context[thread.contexts++] = device;
   return kSuccess;
@@ -36,7 +36,7 @@ HALYARD_HIP_EXPORT Result hipCtxDestroy(Context handle) {
   HALYARD_HIP_CALL(hipCtxDestroy, gpu::kInitialized) {
     const DeviceId device = device_of(handle);
     HALYARD_GPU_REQUIRE(device >= 0, gpu::kInvalidValue);
-    Thread& thread = hip_thread;
+    Thread& thread = hip_thread();
     if (thread.contexts != 0 && thread.context[thread.contexts - 1] == device) --thread.contexts;
     return kSuccess;
   };
@@ -44,7 +44,7 @@ HALYARD_HIP_EXPORT Result hipCtxDestroy(Context handle) {
 
 HALYARD_HIP_EXPORT Result hipCtxSetCurrent(Context handle) {
   HALYARD_HIP_CALL(hipCtxSetCurrent, gpu::kInitialized) {
-    Thread& thread = hip_thread;
+    Thread& thread = hip_thread();
     if (handle == nullptr) {
       if (thread.contexts != 0) --thread.contexts;
       return kSuccess;  // the device stays current
@@ -76,7 +76,7 @@ HALYARD_HIP_EXPORT Result hipCtxPushCurrent(Context handle) {
 
 HALYARD_HIP_EXPORT Result hipCtxPopCurrent(Context* context) {
   HALYARD_HIP_CALL(hipCtxPopCurrent, gpu::kInitialized) {
-    Thread& thread = hip_thread;
+    Thread& thread = hip_thread();
     HALYARD_GPU_REQUIRE(thread.contexts != 0, gpu::kInvalidContext);
     const DeviceId device = thread.context[--thread.contexts];
     if (context != nullptr) *context = context_of(device).handle;

@@ -76,23 +76,23 @@ HALYARD_HIP_EXPORT Result hipDrvGetErrorString(Result error, const char** text) 
 HALYARD_HIP_EXPORT Result hipGetLastError() {
   static constinit gpu::Entry entry("hipGetLastError", true);
   entry.count();
-  const Result last = hip_thread.last_error;
-  hip_thread.last_error = kSuccess;
+  const Result last = hip_thread().last_error;
+  hip_thread().last_error = kSuccess;
   return last;
 }
 
 HALYARD_HIP_EXPORT Result hipExtGetLastError() {
   static constinit gpu::Entry entry("hipExtGetLastError", true);
   entry.count();
-  const Result last = hip_thread.last_error;
-  hip_thread.last_error = kSuccess;
+  const Result last = hip_thread().last_error;
+  hip_thread().last_error = kSuccess;
   return last;
 }
 
 HALYARD_HIP_EXPORT Result hipPeekAtLastError() {
   static constinit gpu::Entry entry("hipPeekAtLastError", true);
   entry.count();
-  return hip_thread.last_error;
+  return hip_thread().last_error;
 }
 
 }  // namespace halyard::inline v0::sim::hip

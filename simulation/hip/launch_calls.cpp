@@ -48,7 +48,7 @@ Result launch(Call& call, Function function, const Launch& of) {
   HALYARD_GPU_REQUIRE(function != nullptr, gpu::kInvalidHandle);
   // hip_module.cpp, hipModuleLaunchKernel: the work items of the first extent have 32 bits. Before
   // all other checks but that of the grid.
-  HALYARD_GPU_REQUIRE(of.grid[0] > gpu::kRules.limits->max_grid[0] ||
+  HALYARD_GPU_REQUIRE(of.grid[0] > gpu::rules().limits->max_grid[0] ||
                           std::uint64_t{of.grid[0]} * of.block[0] <= UINT32_MAX,
                       kInvalidConfiguration);
   HALYARD_GPU_REQUIRE(of.shared_bytes <= UINT32_MAX, gpu::kInvalidValue);

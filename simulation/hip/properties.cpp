@@ -69,7 +69,7 @@ Properties properties_of(DeviceId device) {
   of.minor = processor().minor;
   of.texture_alignment = of.texture_pitch_alignment = of.surface_alignment = kTextureAlignment;
   of.device_overlap = 1;
-  of.multiprocessors = gpu::kRules.limits->multiprocessors;
+  of.multiprocessors = gpu::rules().limits->multiprocessors;
   of.can_map_host = 1;
   of.texture_1d = of.texture_1d_linear = of.texture_1d_mipmap = of.surface_1d = kImage1D;
   of.texture_2d[0] = of.texture_2d[1] = of.surface_2d[0] = of.surface_2d[1] = kImage2D;

@@ -160,7 +160,7 @@ HALYARD_HIP_EXPORT void __hipRegisterManagedVar(void*, void**, void*, const char
 HALYARD_HIP_EXPORT Result __hipPushCallConfiguration(Dim3 grid, Dim3 block,
                                                      std::size_t shared_bytes, Stream stream) {
   HALYARD_HIP_CALL(__hipPushCallConfiguration, gpu::kInitialized | gpu::kUnlocked) {
-    Thread& thread = hip_thread;
+    Thread& thread = hip_thread();
     HALYARD_GPU_REQUIRE(thread.configurations < Thread::kMostConfigurations, gpu::kOutOfMemory);
     thread.configuration[thread.configurations++] = {grid, block, shared_bytes, stream};
     return kSuccess;
@@ -170,7 +170,7 @@ HALYARD_HIP_EXPORT Result __hipPushCallConfiguration(Dim3 grid, Dim3 block,
 HALYARD_HIP_EXPORT Result __hipPopCallConfiguration(Dim3* grid, Dim3* block,
                                                     std::size_t* shared_bytes, Stream* stream) {
   HALYARD_HIP_CALL(__hipPopCallConfiguration, gpu::kInitialized | gpu::kUnlocked) {
-    Thread& thread = hip_thread;
+    Thread& thread = hip_thread();
     HALYARD_GPU_REQUIRE(thread.configurations != 0, kMissingConfiguration);
     const Configuration& top = thread.configuration[--thread.configurations];
     *grid = top.grid;

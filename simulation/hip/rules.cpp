@@ -51,7 +51,7 @@ gpu::FaultReach fault_reach() {
 
 namespace halyard::inline v0::sim::gpu {
 
-constinit const Rules kRules{
+constinit const Rules HALYARD_GPU_RULES(Hip){
     .product = "HIP",
     .variables = "HALYARD_SIM_HIP_",
     .stream_thread = "hip stream",

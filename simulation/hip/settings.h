@@ -42,10 +42,11 @@ struct Settings {
 
 // Reads the environment at the first call. A malformed variable is named on stderr and ignored.
 Settings read_settings();
-inline const Settings& settings() {
-  static const Settings* const read_once = new Settings(read_settings());  // outlives the threads
+inline Settings& settings_of_process() {
+  static Settings* const read_once = new Settings(read_settings());  // outlives the threads
   return *read_once;
 }
+inline const Settings& settings() { return settings_of_process(); }
 inline bool is_since(int version) { return settings().version >= version; }
 
 // HIP_VERSION: major * 10^7 + minor * 10^5 + patch.

@@ -99,7 +99,7 @@ HALYARD_HIP_EXPORT Result hipExtStreamGetCUMask(Stream stream, std::uint32_t siz
     HALYARD_GPU_REQUIRE(mask != nullptr && size != 0, gpu::kInvalidValue);
     HALYARD_HIP_HANDLE(stream);
     gpu::AttributeValue value{};
-    value[0] = (std::uint64_t{1} << gpu::kRules.limits->multiprocessors) - 1;
+    value[0] = (std::uint64_t{1} << gpu::rules().limits->multiprocessors) - 1;
     const gpu::StreamState& of = *gpu::find_stream(stream);
     const auto at = of.attributes.find(kComputeUnitMask);
     if (at != of.attributes.end()) value = at->second;

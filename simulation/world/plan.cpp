@@ -22,7 +22,7 @@ constexpr const char* kHandleNames[] = {"the device", "the pool",   "the cells",
                                         "the tokens", "the look",   "the stage",
                                         "the event",  "the kernel", "the file"};
 static_assert(std::size(kHandleNames) == kHandles);
-constexpr const char* kDrivers[] = {"sim", "cpu", "serial", "cuda"};
+constexpr const char* kDrivers[] = {"sim", "cpu", "serial", "cuda", "hip"};
 
 NodeKind pick_kind(Random& random, bool faulty, bool loses_devices) {
   static constexpr NodeKind kCommon[] = {
@@ -50,6 +50,7 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
   Random random(Random::mix(seed ^ 0x706c616e));
   driver = random.one_in(4) ? Driver::kCpu : random.one_in(8) ? Driver::kSerial : Driver::kSim;
   if (is_over_cuda(seed)) driver = Driver::kCuda;
+  if (is_over_hip(seed)) driver = Driver::kHip;
   faulty = random.one_in(2);
   devices = static_cast<std::uint32_t>(random.between(1, 3));
   workers = static_cast<std::uint32_t>(random.between(1, 2));
@@ -79,9 +80,9 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
   // Of its own draws: the plans of other seeds stay what they are.
   if (Random(Random::mix(seed ^ 0x73746f70)).one_in(2)) options.native.stops_late = 128;
 
-  if (driver == Driver::kCuda) draw_cuda();
+  if (has_gpu()) draw_gpu();
   if (async) {
-    loses_devices = faulty && (driver == Driver::kSim || driver == Driver::kCuda);
+    loses_devices = faulty && (driver == Driver::kSim || has_gpu());
     tight = loses_devices && random.one_in(2);
     options.allocations_fail = true;
     if (!faulty) options.max_backlog = SimDriverOptions().max_backlog;
@@ -90,15 +91,15 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
     options.native.device_memory = tight              ? 1024 * random.between(2, 16)
                                    : random.one_in(2) ? std::uint64_t{1} << 20
                                                       : std::uint64_t{1} << 23;
-    cuda.device_memory = options.native.device_memory;
-    cuda.scarce = false;
+    gpu.device_memory = options.native.device_memory;
+    gpu.scarce = false;
     return;
   }
   producers.resize(semaphores);
   const std::uint64_t count = random.between(4, 30);
   for (std::uint32_t k = 0; k < count; ++k) {
     Node node;
-    node.kind = pick_kind(random, faulty, driver == Driver::kSim || driver == Driver::kCuda);
+    node.kind = pick_kind(random, faulty, driver == Driver::kSim || has_gpu());
     node.thread = static_cast<std::uint32_t>(random.below(threads));
     node.queue = static_cast<std::uint32_t>(random.below(queues()));
     node.delay = random.one_in(3) ? static_cast<Nanoseconds>(random.below(4'000)) : 0;
@@ -155,38 +156,43 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
       if (node.kind == NodeKind::kQuery && more.one_in(4)) node.kind = NodeKind::kDropSubmission;
     }
   }
-  loses_devices |= options.native.failing_call != 0 || cuda.failing_call != 0 ||
-                   cuda.failing_kernel != 0;
+  loses_devices |=
+      options.native.failing_call != 0 || gpu.failing_call != 0 || gpu.failing_kernel != 0;
 }
 
-// Devices of cuda:// alone, or one of another driver beside them.
-void Plan::draw_cuda() {
+// Devices of cuda:// or hip:// alone, or one of another driver beside them.
+void Plan::draw_gpu() {
   Random random(Random::mix(seed ^ 0x63756461));
-  constexpr Driver kBeside[] = {Driver::kCuda, Driver::kCuda, Driver::kCpu, Driver::kSim};
-  beside = devices > 1 ? kBeside[random.below(4)] : Driver::kCuda;
+  const Driver one_of[] = {driver, driver, Driver::kCpu, Driver::kSim};
+  beside = devices > 1 ? one_of[random.below(4)] : driver;
   options.one_way = false;  // between devices of sim:// only
-  cuda.devices = beside == Driver::kCuda ? devices : devices - 1;
-  cuda.adversarial = random.one_in(2);
-  cuda.host_delay = random.one_in(2) ? 20'000 : 0;
-  cuda.poll_time = seed / kCudaEvery % 5 == 0 ? 2000 : 0;  // without, threads sleep more often
+  gpu.devices = beside == driver ? devices : devices - 1;
+  gpu.library = driver == Driver::kHip ? GpuLibrary::kHip : GpuLibrary::kCuda;
+  gpu.adversarial = random.one_in(2);
+  gpu.host_delay = random.one_in(2) ? 20'000 : 0;
+  gpu.poll_time = seed / (driver == Driver::kHip ? kHipEvery : kCudaEvery) % 5 == 0
+                      ? 2000
+                      : 0;  // without, threads sleep more often
   if (!faulty) {
     constexpr const char* kModes[] = {"host_callback", "event", "flag"};
-    cuda.completion_mode = kModes[random.below(3)];
+    gpu.completion_mode = kModes[random.below(3)];
+    constexpr int kVersions[] = {715, 700, 603, 506};
+    if (driver == Driver::kHip) gpu.hip_version = kVersions[random.below(4)];
     return;
   }
-  cuda.faulty_device = static_cast<std::uint32_t>(random.below(cuda.devices));
+  gpu.faulty_device = static_cast<std::uint32_t>(random.below(gpu.devices));
   switch (random.below(5)) {
     case 0:
     case 1:
-      cuda.failing_call = random.one_in(4) ? random.between(1, 30) : random.between(30, 300);
-      cuda.fails_for_good = random.one_in(2);
+      gpu.failing_call = random.one_in(4) ? random.between(1, 30) : random.between(30, 300);
+      gpu.fails_for_good = random.one_in(2);
       break;
     case 2:
-      cuda.failing_kernel = random.between(1, 6);
+      gpu.failing_kernel = random.between(1, 6);
       break;
     case 3:
-      cuda.device_memory = 4096 * random.between(1, 4) + 64;
-      cuda.scarce = true;
+      gpu.device_memory = 4096 * random.between(1, 4) + 64;
+      gpu.scarce = true;
       break;
     default:
       break;  // by the plan's nodes only
@@ -198,15 +204,16 @@ Result<std::vector<hal::Device>> Plan::open(hal::DriverRegistry& registry,
   SimDriverOptions with_devices = options;
   with_devices.devices = &natives;
   check(hal::register_all_drivers(registry));
-  if (driver == Driver::kCuda) {
+  if (has_gpu()) {
     with_devices.native.failing_call = 0;
     check(registry.add(make_sim_driver(with_devices)));
-    natives.resize(cuda.devices);
-    HALYARD_ASSIGN_OR_RETURN(std::vector<hal::Device> opened,
-                             registry.open_all(fmt::format(
-                                 "cuda://?devices={}&completion_mode={}&poll_time={}", cuda.devices,
-                                 cuda.completion_mode, cuda.poll_time)));
-    if (beside == Driver::kCuda) return opened;
+    natives.resize(gpu.devices);
+    HALYARD_ASSIGN_OR_RETURN(
+        std::vector<hal::Device> opened,
+        registry.open_all(fmt::format("{}://?devices={}&completion_mode={}&poll_time={}",
+                                      kDrivers[static_cast<int>(driver)], gpu.devices,
+                                      gpu.completion_mode, gpu.poll_time)));
+    if (beside == driver) return opened;
     const std::string other =
         beside == Driver::kCpu ? fmt::format("cpu://?workers={}", workers) : "sim://";
     HALYARD_ASSIGN_OR_RETURN(std::vector<hal::Device> last, registry.open_all(other));
@@ -235,18 +242,19 @@ std::string Plan::describe() const {
           ? fmt::format(", call {} of device {} fails{}", options.native.failing_call,
                         options.faulty_device, options.native.fails_for_good ? " for good" : "")
           : "");
-  if (driver == Driver::kCuda) {
+  if (has_gpu()) {
     text += fmt::format(
-        "  {} device(s) of cuda, {}{}{}{}\n", cuda.devices, cuda.completion_mode,
-        beside == Driver::kCuda ? ""
-                                : fmt::format(", one of {}", kDrivers[static_cast<int>(beside)]),
-        cuda.adversarial ? ", adversarial" : "",
-        cuda.failing_call != 0 ? fmt::format(", call {} of device {} fails{}", cuda.failing_call,
-                                             cuda.faulty_device,
-                                             cuda.fails_for_good ? " for good" : "")
-        : cuda.failing_kernel != 0 ? fmt::format(", kernel {} has a fault", cuda.failing_kernel)
-        : cuda.scarce              ? fmt::format(", {} bytes of memory", cuda.device_memory)
-                                   : "");
+        "  {} device(s) of {}, {}{}{}{}\n", gpu.devices,
+        driver == Driver::kHip ? fmt::format("hip {}", gpu.hip_version) : "cuda",
+        gpu.completion_mode,
+        beside == driver ? "" : fmt::format(", one of {}", kDrivers[static_cast<int>(beside)]),
+        gpu.adversarial ? ", adversarial" : "",
+        gpu.failing_call != 0
+            ? fmt::format(", call {} of device {} fails{}", gpu.failing_call, gpu.faulty_device,
+                          gpu.fails_for_good ? " for good" : "")
+        : gpu.failing_kernel != 0 ? fmt::format(", kernel {} has a fault", gpu.failing_kernel)
+        : gpu.scarce              ? fmt::format(", {} bytes of memory", gpu.device_memory)
+                                  : "");
   }
   const auto points = [&](const char* what, const std::vector<PlannedPoint>& list) {
     for (const PlannedPoint& point : list) {

@@ -18,7 +18,7 @@
 #include "halyard/hal/device.h"
 #include "simulation/driver/driver.h"
 #include "simulation/random.h"
-#include "simulation/world/cuda_process.h"
+#include "simulation/world/gpu_process.h"
 
 namespace halyard::inline v0::sim {
 
@@ -93,12 +93,15 @@ struct Node {
 };
 
 struct Plan {
-  // kCuda: the real driver of cuda://, on the simulated libcuda. One seed in 22; by its remainder
-  // by 4, every other one of them is a program of async.
-  enum class Driver : std::uint8_t { kSim, kCpu, kSerial, kCuda };
-  static constexpr std::uint64_t kCudaEvery = 22, kCudaFirst = 5;
+  // kCuda, kHip: the real driver, on the simulated libcuda or libamdhip64. One seed in 22, and one
+  // in 66; by their remainders by 4, every other one of them is a program of async.
+  enum class Driver : std::uint8_t { kSim, kCpu, kSerial, kCuda, kHip };
+  static constexpr std::uint64_t kCudaEvery = 22, kCudaFirst = 5, kHipEvery = 66, kHipFirst = 17;
   static constexpr bool is_over_cuda(std::uint64_t seed) noexcept {
     return seed % kCudaEvery == kCudaFirst;
+  }
+  static constexpr bool is_over_hip(std::uint64_t seed) noexcept {
+    return seed % kHipEvery == kHipFirst;
   }
 
   explicit Plan(std::uint64_t from);
@@ -115,30 +118,27 @@ struct Plan {
   std::uint32_t device_of(std::uint32_t queue) const noexcept {
     return queue / queues_per_device();
   }
-  bool is_cuda(std::uint32_t device) const noexcept {
-    return driver == Driver::kCuda && device < cuda.devices;
-  }
+  bool has_gpu() const noexcept { return driver == Driver::kCuda || driver == Driver::kHip; }
+  bool is_gpu(std::uint32_t device) const noexcept { return has_gpu() && device < gpu.devices; }
   // The first ones: those of drivers that a program may break from outside.
   std::uint32_t breakable_devices() const noexcept {
-    return driver == Driver::kCuda && beside == Driver::kCpu ? cuda.devices : devices;
+    return has_gpu() && beside == Driver::kCpu ? gpu.devices : devices;
   }
   // Whether a native call for the device may fail, or be refused for want of memory.
   bool may_refuse(std::uint32_t device) const noexcept {
-    return is_cuda(device) ? cuda.may_refuse(device)
-                           : options.native.failing_call != 0 && device == options.faulty_device;
+    return is_gpu(device) ? gpu.may_refuse(device)
+                          : options.native.failing_call != 0 && device == options.faulty_device;
   }
   bool may_be_lost(std::uint32_t device) const noexcept {
-    return is_cuda(device) ? cuda.may_be_lost(device) : may_refuse(device);
+    return is_gpu(device) ? gpu.may_be_lost(device) : may_refuse(device);
   }
   // Whether devices may not open for a planted failure.
-  bool opening_may_fail() const noexcept {
-    return options.native.failing_call != 0 || cuda.fails();
-  }
+  bool opening_may_fail() const noexcept { return options.native.failing_call != 0 || gpu.fails(); }
   // Whether submissions may be refused without a failure.
   bool small_backlog() const noexcept { return options.max_backlog < 64; }
   std::string describe() const;
 
-  void draw_cuda();
+  void draw_gpu();
 
   const std::uint64_t seed;
   const bool async;  // without nodes, semaphores and created queues
@@ -156,8 +156,8 @@ struct Plan {
   bool faulty = false;    // something fails, is cancelled, dropped or lost
   bool loses_devices = false;
   SimDriverOptions options;
-  CudaOptions cuda;                 // Driver::kCuda: of the first devices
-  Driver beside = Driver::kCuda;    // of the last device, which may be of another driver
+  GpuOptions gpu;                 // has_gpu(): of the first devices
+  Driver beside = Driver::kCuda;  // and of the last one, which may be of another driver
   // A planted bug, to check that the simulation finds it: some work also waits for a semaphore that
   // the world does not know of, and that is never signalled.
   bool forgets = false;

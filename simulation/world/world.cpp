@@ -88,8 +88,8 @@ bool World::open() {
     registry_->files().set_backend(std::move(files));
     file_ = Files::open();
   }
-  if (plan_.driver == Plan::Driver::kCuda) {
-    cuda_ = std::make_unique<CudaProcess>(plan_.cuda, plan_.seed);
+  if (plan_.has_gpu()) {
+    gpu_ = std::make_unique<GpuProcess>(plan_.gpu, plan_.seed);
   }
   const bool may_fail = plan_.opening_may_fail();
   Result<std::vector<hal::Device>> devices = plan_.open(*registry_, natives_);
@@ -162,18 +162,18 @@ void World::run() {
   // What was opened before a call failed is dropped like everything else.
   drop_handles();
   check(registry_->shutdown(kForever).ok(), "shutdown");
-  kept_ = may_keep() && registry_->engine().dump_timelines().find("kept for good") !=
-                            std::string::npos;
+  kept_ =
+      may_keep() && registry_->engine().dump_timelines().find("kept for good") != std::string::npos;
   check_records();
   observers_.clear();
   submissions_ = records_.size();
   if (files_ != nullptr) faults_ += files_->faults();
   records_.clear();
-  if (cuda_ != nullptr) cuda_->drain();
+  if (gpu_ != nullptr) gpu_->drain();
   registry_.reset();
-  if (cuda_ != nullptr) {
-    cuda_->end(may_keep());
-    faults_ += cuda_->faults();
+  if (gpu_ != nullptr) {
+    gpu_->end(may_keep());
+    faults_ += gpu_->faults();
   }
 }
 
@@ -281,11 +281,11 @@ void World::perform(std::uint32_t k) {
       close_device(node.other);
       break;
     case NodeKind::kLoseDevice:
-      if (plan_.is_cuda(node.other)) {
-        for (std::uint32_t d = 0; d < plan_.cuda.devices; ++d) {
-          may_be_lost_[d] = may_be_lost_[d] || d == node.other || plan_.cuda.adversarial;
+      if (plan_.is_gpu(node.other)) {
+        for (std::uint32_t d = 0; d < plan_.gpu.devices; ++d) {
+          may_be_lost_[d] = may_be_lost_[d] || d == node.other || plan_.gpu.shares_faults();
         }
-        cuda_->fault(node.other);
+        gpu_->fault(node.other);
         break;
       }
       if (natives_[node.other] == nullptr) break;  // closed, or of a driver that loses none

@@ -66,8 +66,9 @@ class World {
   std::uint64_t program() const { return std::hash<std::string>()(plan_.describe()); }
   std::uint64_t submissions() const noexcept { return submissions_; }
   std::uint64_t faults() const noexcept { return faults_; }
-  // Whether memory may be left: lanes of a lost CUDA device cannot be stopped, and stay for good.
-  bool may_keep() const noexcept { return cuda_ != nullptr && plan_.loses_devices; }
+  // Whether memory may be left: lanes of a lost CUDA or HIP device cannot be stopped, and stay for
+  // good.
+  bool may_keep() const noexcept { return gpu_ != nullptr && plan_.loses_devices; }
   std::string dump();
 
  private:
@@ -166,8 +167,8 @@ class World {
   bool happened(std::uint32_t node) const noexcept;
   // A producer has signalled that value, or a larger one.
   bool justified(const PlannedPoint& point);
-  // It was to come from a CUDA device that may be lost. Work of another one that waits for it in its
-  // stream has failed, but cannot be kept from running.
+  // It was to come from a CUDA or HIP device that may be lost. Work of another one that waits for
+  // it in its stream has failed, but cannot be kept from running.
   bool lost_at_source(const PlannedPoint& point) const;
   // A producer has signalled that value.
   bool exact(const PlannedPoint& point);
@@ -206,7 +207,7 @@ class World {
   bool closed_ = false;  // a device was closed by a node
   std::unique_ptr<hal::DriverRegistry> registry_;
   std::vector<NativeDevice*> natives_;
-  std::unique_ptr<CudaProcess> cuda_;  // Driver::kCuda
+  std::unique_ptr<GpuProcess> gpu_;  // if plan_.has_gpu()
   std::vector<hal::Device> devices_;
   std::vector<hal::Queue> queues_;
   std::vector<hal::Semaphore> semaphores_;

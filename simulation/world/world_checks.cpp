@@ -88,7 +88,7 @@ bool World::lost_at_source(const PlannedPoint& point) const {
   return may_keep() &&
          std::ranges::any_of(plan_.producers[point.semaphore], [&](const auto& producer) {
            const std::uint32_t device = plan_.device_of(plan_.nodes[producer.node].queue);
-           return plan_.is_cuda(device) && may_be_lost_[device];
+           return plan_.is_gpu(device) && may_be_lost_[device];
          });
 }
 
@@ -187,8 +187,8 @@ bool World::waits(const Record& record) const {
 }
 
 // Devices and files are done soon; but what was lost may be found late, and a thread that waits in
-// vain for memory is told late. Of a recording in parts each of some 20 may take 10 ms, where a lane
-// has room for one and no marker (Engine::kLookInterval).
+// vain for memory is told late. Of a recording in parts each of some 20 may take 10 ms, where a
+// lane has room for one and no marker (Engine::kLookInterval).
 void World::check_left_behind() {
   constexpr int kMostTurns = 150;
   constexpr Nanoseconds kShort = 50'000, kLong = 4'000'000;
@@ -197,7 +197,8 @@ void World::check_left_behind() {
       if (queue) (void)queue.flush();
       // What was in a lane before a wait for a lost device has no marker behind it. The engine asks
       // the device while a thread waits.
-      if (queue && may_keep() && turns > 8) (void)queue.wait_idle(std::chrono::nanoseconds(kLong * 4));
+      if (queue && may_keep() && turns > 8)
+        (void)queue.wait_idle(std::chrono::nanoseconds(kLong * 4));
     }
     for (const hal::Semaphore& semaphore : semaphores_) {
       if (semaphore) (void)semaphore.query();

@@ -5,6 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+#include <set>
+
 #include "simulation/world/plan.h"
 #include "simulation/world/world.h"
 
@@ -12,7 +16,7 @@ namespace halyard::sim {
 namespace {
 
 TEST(Simulate, ReplaysASeedBitForBitAfterAnyOther) {
-  for (const std::uint64_t seed : {3, 19, 44, 1548, 5, 101, 133, 37189}) {
+  for (const std::uint64_t seed : {3, 19, 44, 1548, 5, 17, 83, 101, 133, 37189}) {
     const SeedResult first = simulate(seed);
     (void)simulate(seed + 1);
     const SeedResult again = simulate(seed);
@@ -25,7 +29,7 @@ TEST(Simulate, ReplaysASeedBitForBitAfterAnyOther) {
 
 TEST(Simulate, PlansOfManySeedsHaveEveryKindOfNodeAndAllDrivers) {
   bool kinds[static_cast<int>(NodeKind::kLoseDevice) + 1] = {};
-  bool drivers[4] = {}, markers = false, failing_calls = false, backlogs = false, queues = false,
+  bool drivers[5] = {}, markers = false, failing_calls = false, backlogs = false, queues = false,
        spurious = false, small_pools = false;
   int async = 0;
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
@@ -41,35 +45,65 @@ TEST(Simulate, PlansOfManySeedsHaveEveryKindOfNodeAndAllDrivers) {
     for (const Node& node : plan.nodes) kinds[static_cast<int>(node.kind)] = true;
   }
   EXPECT_EQ(async, 125) << "one in four is a program of async";
-  EXPECT_TRUE(drivers[0] && drivers[1] && drivers[2] && drivers[3]);
+  EXPECT_TRUE(std::ranges::all_of(drivers, std::identity()));
   EXPECT_TRUE(markers && failing_calls && backlogs && queues && spurious && small_pools);
   for (std::size_t kind = 0; kind < std::size(kinds); ++kind) EXPECT_TRUE(kinds[kind]) << kind;
 }
 
-TEST(Simulate, PlansOverCudaHaveEveryFaultAndNeighbour) {
-  bool beside[4] = {}, adversarial = false, late = false, calls = false, for_good = false,
+// Of the plans over a driver, every n-th seed from the first on.
+void expect_every_fault_and_neighbour(Plan::Driver driver, std::uint64_t every,
+                                      std::uint64_t first) {
+  bool beside[5] = {}, adversarial = false, late = false, calls = false, for_good = false,
        kernels = false, memory = false, tight = false, two = false;
   int async = 0;
   for (std::uint64_t k = 0; k < 200; ++k) {
-    const Plan plan(k * Plan::kCudaEvery + Plan::kCudaFirst);
-    ASSERT_EQ(plan.driver, Plan::Driver::kCuda);
+    const Plan plan(k * every + first);
+    ASSERT_EQ(plan.driver, driver);
     async += plan.async;
     beside[static_cast<int>(plan.beside)] = true;
-    adversarial |= plan.cuda.adversarial;
-    late |= plan.cuda.host_delay != 0;
-    calls |= plan.cuda.failing_call != 0 && !plan.cuda.fails_for_good;
-    for_good |= plan.cuda.failing_call != 0 && plan.cuda.fails_for_good;
-    kernels |= plan.cuda.failing_kernel != 0;
-    memory |= plan.cuda.scarce;
+    adversarial |= plan.gpu.adversarial;
+    late |= plan.gpu.host_delay != 0;
+    calls |= plan.gpu.failing_call != 0 && !plan.gpu.fails_for_good;
+    for_good |= plan.gpu.failing_call != 0 && plan.gpu.fails_for_good;
+    kernels |= plan.gpu.failing_kernel != 0;
+    memory |= plan.gpu.scarce;
     tight |= plan.async && plan.tight;
-    two |= plan.cuda.devices == 2;
-    EXPECT_TRUE(plan.faulty || !plan.cuda.fails());
+    two |= plan.gpu.devices == 2;
+    EXPECT_TRUE(plan.faulty || !plan.gpu.fails());
   }
-  constexpr auto at = [](Plan::Driver driver) { return static_cast<int>(driver); };
+  constexpr auto at = [](Plan::Driver which) { return static_cast<int>(which); };
   EXPECT_TRUE(beside[at(Plan::Driver::kSim)] && beside[at(Plan::Driver::kCpu)] &&
-              beside[at(Plan::Driver::kCuda)]);
+              beside[at(driver)]);
   EXPECT_EQ(async, 100) << "every other one is a program of async";
   EXPECT_TRUE(adversarial && late && calls && for_good && kernels && memory && tight && two);
+}
+
+TEST(Simulate, PlansOverCudaHaveEveryFaultAndNeighbour) {
+  expect_every_fault_and_neighbour(Plan::Driver::kCuda, Plan::kCudaEvery, Plan::kCudaFirst);
+}
+
+TEST(Simulate, PlansOverHipHaveEveryFaultAndNeighbour) {
+  expect_every_fault_and_neighbour(Plan::Driver::kHip, Plan::kHipEvery, Plan::kHipFirst);
+}
+
+TEST(Simulate, PlansOverHipAreOfEveryVersion_AndLoseDevicesFromVersion7On) {
+  std::set<int> versions;
+  for (std::uint64_t k = 0; k < 200; ++k) {
+    const Plan plan(k * Plan::kHipEvery + Plan::kHipFirst);
+    versions.insert(plan.gpu.hip_version);
+    EXPECT_TRUE(!plan.faulty || plan.gpu.hip_version >= 700) << plan.seed;
+  }
+  EXPECT_EQ(versions, (std::set<int>{506, 603, 700, 715}));
+}
+
+TEST(Simulate, AFaultOfAnyHipDevice_MayLoseAllOfThem) {
+  for (std::uint64_t k = 0; k < 200; ++k) {
+    const Plan plan(k * Plan::kHipEvery + Plan::kHipFirst);
+    const bool fails = plan.gpu.failing_call != 0 || plan.gpu.failing_kernel != 0;
+    for (std::uint32_t device = 0; device < plan.gpu.devices; ++device) {
+      EXPECT_EQ(plan.may_be_lost(device), fails) << plan.seed;
+    }
+  }
 }
 
 // Simulates devices that report their work done without doing it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // How a libcuda comes into the process. halyard-sim has a loader of its own, in which the library
-// is a part of the program (simulation/cuda_loader.cpp).
+// is a part of the program (simulation/gpu_loaders.cpp).
 #pragma once
 
 namespace halyard::inline v0::cuda {

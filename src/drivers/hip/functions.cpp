@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "drivers/hip/functions.h"
 
-#include "drivers/hip/api.h"
-#include "drivers/stream/loader.h"
+#include "drivers/hip/loader.h"
 
 namespace halyard::inline v0::hip {
 namespace {
-
-HALYARD_CALL_SITE(kOpen, "hip.dlopen", ENOENT);
-HALYARD_CALL_SITE(kFind, "hip.dlsym", ENOENT);
 
 #define HALYARD_HIP_LIST(function, error, parameters) \
   [[gnu::section("halyard_call_sites"),               \
@@ -19,14 +15,7 @@ HALYARD_HIP_OPTIONAL(HALYARD_HIP_LIST)
 HALYARD_HIP_ENDING(HALYARD_HIP_LIST)
 #undef HALYARD_HIP_LIST
 
-constinit stream::LoadedLibraries<HipApi> loaded;
-
 }  // namespace
-
-void* HipApi::open_library(const char* file, std::string& reason) {
-  return stream::open_shared_object(kOpen, file, reason);
-}
-stream::LoadedLibraries<HipApi>& HipApi::loaded_libraries() noexcept { return loaded; }
 
 hipError_t Functions::end() const noexcept {
   const int result = fault.load(std::memory_order_relaxed);
@@ -37,8 +26,7 @@ hipError_t Functions::end() const noexcept {
 
 const char* Functions::load(void* library) noexcept {
 #define HALYARD_HIP_FIND(function, error, parameters) \
-  function.pointer =                                  \
-      reinterpret_cast<hipError_t(*) parameters>(stream::find_symbol(kFind, library, #function));
+  function.pointer = reinterpret_cast<hipError_t(*) parameters>(find_symbol(library, #function));
 #define HALYARD_HIP_NEED(function, error, parameters) \
   HALYARD_HIP_FIND(function, error, parameters)       \
   if (function.pointer == nullptr) return #function;

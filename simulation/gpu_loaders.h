@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The loaders of the cuda and of the hip driver in halyard-sim.
+#pragma once
+
+namespace halyard::inline v0::sim {
+
+// Forget the libraries that the driver has loaded, as the end of a process does. No device is open.
+// `in_use`: what the driver keeps of a lost device for good may refer to them.
+void unload_cuda(bool in_use);
+void unload_hip(bool in_use);
+
+}  // namespace halyard::inline v0::sim
