@@ -47,7 +47,7 @@ constexpr Target kTargets[] = {
 #ifdef HALYARD_SIM_HIP_LIBRARY
     // As for CUDA: tests/hip runs the others.
     {"hip", "hip://?devices=2"},
-    {"hip_graph", "hip://0?command_buffer_mode=graph"},
+    {"hip_event_graph", "hip://0?completion_mode=event&command_buffer_mode=graph"},
 #endif
 #if HALYARD_DRIVER_VULKAN
     {"vulkan", "vulkan://0", true},
