@@ -22,7 +22,7 @@ Result end_stream(Stream handle) {
   HALYARD_GPU_REQUIRE(value > kPerThreadStream, kInvalidHandle);
   StreamState* const stream = resolve(handle);
   HALYARD_GPU_REQUIRE(stream != nullptr, kInvalidHandle);
-  if (stream->capture != nullptr && kRules.destroying_ends_captures) {
+  if (stream->capture != nullptr && rules().destroying_ends_captures) {
     leave_capture(*stream);
   } else if (stream->capture != nullptr) {
     stream->capture->is_broken = true;
