@@ -18,6 +18,8 @@ using async::map;
 // Applies a kernel to the draft and another operand.
 AsyncProgram::Draft AsyncProgram::compute(Random& random, Tree& tree, Draft draft,
                                           std::uint64_t depth) {
+  // The code of a kernel is in the device's memory.
+  if (plan_.driver == Plan::Driver::kHip) tree.allocates = true;
   auto [operation, contents] = std::move(draft);
   auto [other, operand] = grow(random, tree, random.below(depth));
   const auto a = static_cast<Element>(random.next());
