@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Tests of the reader of AMD code objects: the decoder against LLVM's assembler, where it is installed, and the loader
 # with the shipped kernels.
-find_program(HALYARD_LLVM_MC NAMES llvm-mc-19 llvm-mc)
+find_program(HALYARD_LLVM_MC NAMES llvm-mc-19)
 find_program(HALYARD_LD_LLD NAMES ld.lld-19 ld.lld)
 halyard_test(test_sim_gfx_decode gfx_decode_test.cpp gfx_relative_move_test.cpp llvm_mc.cpp random_words.cpp
              LIBRARY halyard_sim_gfx PREFIX sim_hip.)

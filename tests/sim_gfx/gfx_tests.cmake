@@ -6,7 +6,7 @@ halyard_test(test_sim_gfx gfx_access_test.cpp gfx_checks_test.cpp gfx_cross_lane
              LIBRARY halyard_sim_gfx PREFIX sim_hip.)
 set_target_properties(test_sim_gfx PROPERTIES UNITY_BUILD OFF)
 target_compile_options(test_sim_gfx PRIVATE -ffp-contract=off)
-find_program(HALYARD_LLVM_MC NAMES llvm-mc-19 llvm-mc)
+find_program(HALYARD_LLVM_MC NAMES llvm-mc-19)
 find_program(HALYARD_LD_LLD NAMES ld.lld-19 ld.lld)
 target_compile_definitions(test_sim_gfx PRIVATE HALYARD_LLVM_MC="${HALYARD_LLVM_MC}"
                            HALYARD_LD_LLD="${HALYARD_LD_LLD}")
