@@ -187,9 +187,8 @@ Result set_exec_node(ExecState& exec, const NodeState& node, Work work) {
   const auto at = exec.index.find(node.id);
   HALYARD_GPU_REQUIRE(at != exec.index.end(), kInvalidValue);
   // In null mode nothing in flight has the plan.
-  auto plan = options().null && exec.plan->only_computes
-                  ? std::const_pointer_cast<Plan>(exec.plan)
-                  : std::make_shared<Plan>(*exec.plan);
+  auto plan = options().null && exec.plan->only_computes ? std::const_pointer_cast<Plan>(exec.plan)
+                                                         : std::make_shared<Plan>(*exec.plan);
   PlanNode& planned = plan->nodes[at->second];
   HALYARD_GPU_REQUIRE(may_replace(planned.work, work) == kUpdateSuccess, kInvalidValue);
   keep_attributes(planned.work, work);

@@ -25,12 +25,14 @@ class Entry {
   bool is_built() const { return is_built_; }
   // Counts a call and returns its number, from 1.
   std::uint64_t count() {
-    if (!is_known_.load(std::memory_order_acquire)) [[unlikely]] make_known();
+    if (!is_known_.load(std::memory_order_acquire)) [[unlikely]]
+      make_known();
     return calls_.fetch_add(1, std::memory_order_relaxed) + 1;
   }
   // The same, cheaper, where one lock orders all counts of this function.
   std::uint64_t count_locked() {
-    if (!is_known_.load(std::memory_order_acquire)) [[unlikely]] make_known();
+    if (!is_known_.load(std::memory_order_acquire)) [[unlikely]]
+      make_known();
     const std::uint64_t number = calls() + 1;
     calls_.store(number, std::memory_order_relaxed);
     return number;

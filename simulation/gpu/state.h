@@ -56,7 +56,7 @@ struct ContextState {
   std::vector<Wait> queues;
   // Launches in streams of other contexts, of graphs with nodes in this one.
   std::vector<Wait> foreign_launches;
-  std::set<ContextState*> peers;            // whose memory kernels of this context may use
+  std::set<ContextState*> peers;  // whose memory kernels of this context may use
   std::map<int, std::size_t> limits;
   std::vector<DevicePointer> freed;  // by cuMemFree with work in flight; returned when it is over
   std::uint64_t live_streams = 0, live_events = 0, live_modules = 0;  // that the program destroys
@@ -94,8 +94,8 @@ struct State {
   std::uint64_t next_id = 1;
   std::uint64_t streams_made = 0;
   std::uint64_t stream_threads = 0;  // that have not ended
-  std::uint64_t captures = 0;    // in progress
-  unsigned global_captures = 0;  // captures in progress that were begun in the global mode
+  std::uint64_t captures = 0;        // in progress
+  unsigned global_captures = 0;      // captures in progress that were begun in the global mode
   std::uint64_t live_graphs = 0, live_execs = 0, live_libraries = 0, live_pools = 0;
   std::deque<HostCall*> host_calls;  // that have not ended
   Condition host_call_arrived;

@@ -63,7 +63,8 @@ void start_thread(StreamState& stream) {
   auto* const kept = new std::shared_ptr<StreamState>(stream.shared_from_this());
   ++state().stream_threads;
   if (stream.thread.start(rules().stream_thread, body, kept) != 0) {
-    std::fprintf(stderr, "simulated %s: the system gives no thread for a stream\n", rules().product);
+    std::fprintf(stderr, "simulated %s: the system gives no thread for a stream\n",
+                 rules().product);
     std::abort();
   }
   stream.thread.detach();
@@ -112,8 +113,8 @@ bool names(const Work& work, const Allocation& memory) {
 
 bool is_named_in_flight(const ContextState& context, const Allocation& allocation) {
   const auto in = [&](const StreamState& stream) {
-    return std::ranges::any_of(stream.items,
-                               [&](const StreamItem& item) { return names(item.work, allocation); });
+    return std::ranges::any_of(
+        stream.items, [&](const StreamItem& item) { return names(item.work, allocation); });
   };
   return in(*context.legacy) ||
          std::ranges::any_of(context.streams, [&](const std::weak_ptr<StreamState>& weak) {

@@ -41,7 +41,7 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
   std::deque<StreamItem> items;
   std::vector<Wait> waits;  // of the next item
   Condition arrived;
-  base::Thread thread;  // detached: keeps the stream while it runs
+  base::Thread thread;                       // detached: keeps the stream while it runs
   std::map<int, AttributeValue> attributes;  // that were set
   std::shared_ptr<CaptureState> capture;
   std::vector<NodeState*> frontier;  // of the capture: what the next node depends on

@@ -216,9 +216,7 @@ TEST(GfxLanes, Arithmetic) {
                        std::min({static_cast<i32>(a), static_cast<i32>(b), static_cast<i32>(c)}));
                  }),
           bits32("v_max3_u32 v10, v0, v2, v4",
-                 [](u32 a, u32 b, u32 c) {
-                   return std::max({a, b, c});
-                 }),
+                 [](u32 a, u32 b, u32 c) { return std::max({a, b, c}); }),
           bits32("v_med3_i32 v10, v0, v2, v4",
                  [](u32 a, u32 b, u32 c) {
                    i32 v[] = {static_cast<i32>(a), static_cast<i32>(b), static_cast<i32>(c)};

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/format.h"
-#include "sim_gfx/gfx_memory.h"
 #include "kernel/device_abi.h"
 #include "kernel/hyx.h"
 #include "kernel/shipped_device.h"
+#include "sim_gfx/gfx_memory.h"
 
 namespace halyard::testing {
 namespace {

@@ -29,9 +29,8 @@ using BitsOf = typename FloatBits<T>::Bits;
 template <class T>
 inline constexpr BitsOf<T> kSignBit = BitsOf<T>{1} << (8 * sizeof(T) - 1);
 template <class T>
-inline constexpr BitsOf<T> kInfinityBits = static_cast<BitsOf<T>>((kSignBit<T> - 1) >>
-                                                                  FloatBits<T>::kFraction
-                                                                      << FloatBits<T>::kFraction);
+inline constexpr BitsOf<T> kInfinityBits =
+    static_cast<BitsOf<T>>((kSignBit<T> - 1) >> FloatBits<T>::kFraction << FloatBits<T>::kFraction);
 template <class T>
 inline constexpr BitsOf<T> kQuietBit = BitsOf<T>{1} << (FloatBits<T>::kFraction - 1);
 

@@ -34,14 +34,14 @@ struct Argument {
 
 struct Kernel {
   std::string name;
-  std::vector<Argument> arguments;  // explicit and hidden, by offset
+  std::vector<Argument> arguments;   // explicit and hidden, by offset
   std::uint32_t explicit_bytes = 0;  // end of the last argument that is not hidden
   std::uint32_t argument_bytes = 0;  // of the whole kernarg segment
   std::uint32_t static_lds_bytes = 0;
   std::uint32_t scratch_bytes = 0;  // per lane
   std::uint32_t vector_registers = 0, scalar_registers = 0;
-  std::uint32_t max_block = 1024;    // ".max_flat_workgroup_size"
-  Extent required_block{};           // ".reqd_workgroup_size", zeros where absent
+  std::uint32_t max_block = 1024;  // ".max_flat_workgroup_size"
+  Extent required_block{};         // ".reqd_workgroup_size", zeros where absent
   std::uint32_t wave_size = 32;
 };
 
@@ -130,10 +130,10 @@ struct Launch {
 // What a program does that the instruction set leaves undefined. Found in strict mode only; does
 // not end the run.
 enum class FindingKind : std::uint8_t {
-  kLdsRace,           // two waves access a byte of LDS, one writes, no barrier between
-  kDivergentBarrier,  // s_barrier with waves of the workgroup ended, or never reached by one
-  kMissingWait,       // a register that a load still writes is used before its s_waitcnt
-  kUndefinedRegister, // a register is read that nothing has written
+  kLdsRace,            // two waves access a byte of LDS, one writes, no barrier between
+  kDivergentBarrier,   // s_barrier with waves of the workgroup ended, or never reached by one
+  kMissingWait,        // a register that a load still writes is used before its s_waitcnt
+  kUndefinedRegister,  // a register is read that nothing has written
 };
 
 struct Place {
@@ -154,18 +154,18 @@ struct Options {
   bool strict = false;
   std::uint64_t seed = 0;  // 0: workgroups and waves in the order of their index; else permuted
   unsigned threads = 1;    // host threads that share the workgroups; order is fixed with 1 only
-  std::uint64_t max_instructions = 0;  // of a wave, 0: no limit; beyond: kTimeout
-  std::size_t max_findings = 16;       // more are only counted
+  std::uint64_t max_instructions = 0;       // of a wave, 0: no limit; beyond: kTimeout
+  std::size_t max_findings = 16;            // more are only counted
   const std::atomic<bool>* stop = nullptr;  // ends the run with kStopped soon after it turns true
 };
 
 enum class OutcomeKind : std::uint8_t {
   kOk,
-  kInvalidLaunch,      // block, LDS or arguments do not fit; nothing ran
-  kIllegalAddress,     // outside of every allocation, of LDS or of scratch
-  kIllegalInstruction, // execution left the kernel's code
-  kTrap,               // s_trap
-  kDeadlock,           // all waves that are left wait at barriers
+  kInvalidLaunch,       // block, LDS or arguments do not fit; nothing ran
+  kIllegalAddress,      // outside of every allocation, of LDS or of scratch
+  kIllegalInstruction,  // execution left the kernel's code
+  kTrap,                // s_trap
+  kDeadlock,            // all waves that are left wait at barriers
   kTimeout,
   kStopped,
 };

@@ -89,21 +89,18 @@ void add_sums(LaneOperations& o) {
 // With a carry or borrow of each lane. Clamped sums saturate, the mask stays.
 void add_carries(LaneOperations& o) {
   using Sum = WithMask<u32>;
-  o[Opcode::v_add_co_u32] = lanes([](u32 a, u32 b) {
-                              return Sum{a + b, a + b < a};
-                            }).clamped(lanes([](u32 a, u32 b) {
-    return Sum{saturated_u32(u64{a} + b), a + b < a};
-  }));
-  o[Opcode::v_sub_co_u32] = lanes([](u32 a, u32 b) {
-                              return Sum{a - b, a < b};
-                            }).clamped(lanes([](u32 a, u32 b) {
-    return Sum{a < b ? 0 : a - b, a < b};
-  }));
-  o[Opcode::v_subrev_co_u32] = lanes([](u32 a, u32 b) {
-                                 return Sum{b - a, b < a};
-                               }).clamped(lanes([](u32 a, u32 b) {
-    return Sum{b < a ? 0 : b - a, b < a};
-  }));
+  o[Opcode::v_add_co_u32] =
+      lanes([](u32 a, u32 b) {
+        return Sum{a + b, a + b < a};
+      }).clamped(lanes([](u32 a, u32 b) { return Sum{saturated_u32(u64{a} + b), a + b < a}; }));
+  o[Opcode::v_sub_co_u32] =
+      lanes([](u32 a, u32 b) {
+        return Sum{a - b, a < b};
+      }).clamped(lanes([](u32 a, u32 b) { return Sum{a < b ? 0 : a - b, a < b}; }));
+  o[Opcode::v_subrev_co_u32] =
+      lanes([](u32 a, u32 b) {
+        return Sum{b - a, b < a};
+      }).clamped(lanes([](u32 a, u32 b) { return Sum{b < a ? 0 : b - a, b < a}; }));
   o[Opcode::v_add_co_ci_u32] = lanes([](u32 a, u32 b, bool carry) {
                                  const u64 sum = u64{a} + b + u64{carry};
                                  return Sum{static_cast<u32>(sum), sum >> 32 != 0};

@@ -109,94 +109,92 @@ inline constexpr std::uintptr_t HIP_LAUNCH_PARAM_BUFFER_SIZE_AS_INT = 2;
 inline constexpr std::uintptr_t HIP_LAUNCH_PARAM_END_AS_INT = 3;  // null is refused
 
 // X(function, the error that it may return, parameters): those that came last, with HIP 5.6, first.
-#define HALYARD_HIP_NEWEST(X) \
-  X(hipStreamGetDevice, hipErrorInvalidHandle, (hipStream_t, int*))
-#define HALYARD_HIP_FUNCTIONS(X)                                                                 \
-  X(hipLaunchHostFunc, hipErrorOutOfMemory, (hipStream_t, hipHostFn_t, void*))                   \
-  X(hipInit, hipErrorNoDevice, (unsigned))                                                       \
-  X(hipRuntimeGetVersion, hipErrorInvalidValue, (int*))                                          \
-  X(hipGetDeviceCount, hipErrorNotInitialized, (int*))                                           \
-  X(hipDeviceGetName, hipErrorInvalidDevice, (char*, int, int))                                  \
-  X(hipDeviceGetPCIBusId, hipErrorInvalidDevice, (char*, int, int))                              \
-  X(hipDeviceTotalMem, hipErrorInvalidDevice, (std::size_t*, int))                               \
-  X(hipDeviceGetAttribute, hipErrorInvalidDevice, (int*, hipDeviceAttribute_t, int))             \
-  X(hipDeviceCanAccessPeer, hipErrorInvalidDevice, (int*, int, int))                             \
-  X(hipDeviceEnablePeerAccess, hipErrorInvalidDevice, (int, unsigned))                           \
-  X(hipGetDevice, hipErrorDeinitialized, (int*))                                                 \
-  X(hipSetDevice, hipErrorInvalidDevice, (int))                                                  \
-  X(hipDeviceGetStreamPriorityRange, hipErrorInvalidValue, (int*, int*))                         \
-  X(hipThreadExchangeStreamCaptureMode, hipErrorInvalidValue, (hipStreamCaptureMode*))           \
-  X(hipStreamCreateWithPriority, hipErrorOutOfMemory, (hipStream_t*, unsigned, int))             \
-  X(hipStreamIsCapturing, hipErrorInvalidHandle, (hipStream_t, hipStreamCaptureStatus*))         \
-  X(hipStreamQuery, hipErrorLaunchFailure, (hipStream_t))                                        \
-  X(hipStreamWaitEvent, hipErrorOutOfMemory, (hipStream_t, hipEvent_t, unsigned))                \
-  X(hipEventCreateWithFlags, hipErrorOutOfMemory, (hipEvent_t*, unsigned))                       \
-  X(hipEventRecord, hipErrorOutOfMemory, (hipEvent_t, hipStream_t))                              \
-  X(hipEventQuery, hipErrorLaunchFailure, (hipEvent_t))                                          \
-  X(hipEventSynchronize, hipErrorLaunchFailure, (hipEvent_t))                                    \
-  X(hipMalloc, hipErrorOutOfMemory, (void**, std::size_t))                                       \
-  X(hipMallocManaged, hipErrorOutOfMemory, (void**, std::size_t, unsigned))                      \
-  X(hipHostMalloc, hipErrorOutOfMemory, (void**, std::size_t, unsigned))                         \
-  X(hipHostRegister, hipErrorOutOfMemory, (void*, std::size_t, unsigned))                        \
-  X(hipHostGetDevicePointer, hipErrorInvalidValue, (void**, void*, unsigned))                    \
-  X(hipPointerGetAttribute, hipErrorInvalidValue, (void*, hipPointer_attribute, void*))          \
-  X(hipMemPoolCreate, hipErrorOutOfMemory, (hipMemPool_t*, const hipMemPoolProps*))              \
-  X(hipMemPoolSetAttribute, hipErrorInvalidValue, (hipMemPool_t, hipMemPoolAttr, void*))         \
-  X(hipMemPoolSetAccess, hipErrorInvalidDevice,                                                  \
-    (hipMemPool_t, const hipMemAccessDesc*, std::size_t))                                        \
+#define HALYARD_HIP_NEWEST(X) X(hipStreamGetDevice, hipErrorInvalidHandle, (hipStream_t, int*))
+#define HALYARD_HIP_FUNCTIONS(X)                                                                   \
+  X(hipLaunchHostFunc, hipErrorOutOfMemory, (hipStream_t, hipHostFn_t, void*))                     \
+  X(hipInit, hipErrorNoDevice, (unsigned))                                                         \
+  X(hipRuntimeGetVersion, hipErrorInvalidValue, (int*))                                            \
+  X(hipGetDeviceCount, hipErrorNotInitialized, (int*))                                             \
+  X(hipDeviceGetName, hipErrorInvalidDevice, (char*, int, int))                                    \
+  X(hipDeviceGetPCIBusId, hipErrorInvalidDevice, (char*, int, int))                                \
+  X(hipDeviceTotalMem, hipErrorInvalidDevice, (std::size_t*, int))                                 \
+  X(hipDeviceGetAttribute, hipErrorInvalidDevice, (int*, hipDeviceAttribute_t, int))               \
+  X(hipDeviceCanAccessPeer, hipErrorInvalidDevice, (int*, int, int))                               \
+  X(hipDeviceEnablePeerAccess, hipErrorInvalidDevice, (int, unsigned))                             \
+  X(hipGetDevice, hipErrorDeinitialized, (int*))                                                   \
+  X(hipSetDevice, hipErrorInvalidDevice, (int))                                                    \
+  X(hipDeviceGetStreamPriorityRange, hipErrorInvalidValue, (int*, int*))                           \
+  X(hipThreadExchangeStreamCaptureMode, hipErrorInvalidValue, (hipStreamCaptureMode*))             \
+  X(hipStreamCreateWithPriority, hipErrorOutOfMemory, (hipStream_t*, unsigned, int))               \
+  X(hipStreamIsCapturing, hipErrorInvalidHandle, (hipStream_t, hipStreamCaptureStatus*))           \
+  X(hipStreamQuery, hipErrorLaunchFailure, (hipStream_t))                                          \
+  X(hipStreamWaitEvent, hipErrorOutOfMemory, (hipStream_t, hipEvent_t, unsigned))                  \
+  X(hipEventCreateWithFlags, hipErrorOutOfMemory, (hipEvent_t*, unsigned))                         \
+  X(hipEventRecord, hipErrorOutOfMemory, (hipEvent_t, hipStream_t))                                \
+  X(hipEventQuery, hipErrorLaunchFailure, (hipEvent_t))                                            \
+  X(hipEventSynchronize, hipErrorLaunchFailure, (hipEvent_t))                                      \
+  X(hipMalloc, hipErrorOutOfMemory, (void**, std::size_t))                                         \
+  X(hipMallocManaged, hipErrorOutOfMemory, (void**, std::size_t, unsigned))                        \
+  X(hipHostMalloc, hipErrorOutOfMemory, (void**, std::size_t, unsigned))                           \
+  X(hipHostRegister, hipErrorOutOfMemory, (void*, std::size_t, unsigned))                          \
+  X(hipHostGetDevicePointer, hipErrorInvalidValue, (void**, void*, unsigned))                      \
+  X(hipPointerGetAttribute, hipErrorInvalidValue, (void*, hipPointer_attribute, void*))            \
+  X(hipMemPoolCreate, hipErrorOutOfMemory, (hipMemPool_t*, const hipMemPoolProps*))                \
+  X(hipMemPoolSetAttribute, hipErrorInvalidValue, (hipMemPool_t, hipMemPoolAttr, void*))           \
+  X(hipMemPoolSetAccess, hipErrorInvalidDevice,                                                    \
+    (hipMemPool_t, const hipMemAccessDesc*, std::size_t))                                          \
   X(hipMallocFromPoolAsync, hipErrorOutOfMemory, (void**, std::size_t, hipMemPool_t, hipStream_t)) \
-  X(hipMemsetD8Async, hipErrorOutOfMemory, (void*, unsigned char, std::size_t, hipStream_t))     \
-  X(hipMemsetD16Async, hipErrorOutOfMemory, (void*, unsigned short, std::size_t, hipStream_t))   \
-  X(hipMemsetD32Async, hipErrorOutOfMemory, (void*, int, std::size_t, hipStream_t))              \
-  X(hipMemcpyAsync, hipErrorOutOfMemory,                                                         \
-    (void*, const void*, std::size_t, hipMemcpyKind, hipStream_t))                               \
-  X(hipModuleLoadData, hipErrorOutOfMemory, (hipModule_t*, const void*))                         \
-  X(hipModuleGetFunction, hipErrorNotFound, (hipFunction_t*, hipModule_t, const char*))          \
-  X(hipFuncGetAttribute, hipErrorInvalidHandle, (int*, hipFunction_attribute, hipFunction_t))    \
-  X(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, hipErrorInvalidValue,                    \
-    (int*, hipFunction_t, int, std::size_t))                                                     \
-  X(hipModuleLaunchKernel, hipErrorOutOfMemory,                                                  \
-    (hipFunction_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,        \
-     hipStream_t, void**, void**))                                                               \
-  X(hipGraphCreate, hipErrorOutOfMemory, (hipGraph_t*, unsigned))                                \
-  X(hipGraphAddEmptyNode, hipErrorOutOfMemory,                                                   \
-    (hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, std::size_t))                           \
-  X(hipGraphAddKernelNode, hipErrorOutOfMemory,                                                  \
+  X(hipMemsetD8Async, hipErrorOutOfMemory, (void*, unsigned char, std::size_t, hipStream_t))       \
+  X(hipMemsetD16Async, hipErrorOutOfMemory, (void*, unsigned short, std::size_t, hipStream_t))     \
+  X(hipMemsetD32Async, hipErrorOutOfMemory, (void*, int, std::size_t, hipStream_t))                \
+  X(hipMemcpyAsync, hipErrorOutOfMemory,                                                           \
+    (void*, const void*, std::size_t, hipMemcpyKind, hipStream_t))                                 \
+  X(hipModuleLoadData, hipErrorOutOfMemory, (hipModule_t*, const void*))                           \
+  X(hipModuleGetFunction, hipErrorNotFound, (hipFunction_t*, hipModule_t, const char*))            \
+  X(hipFuncGetAttribute, hipErrorInvalidHandle, (int*, hipFunction_attribute, hipFunction_t))      \
+  X(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, hipErrorInvalidValue,                      \
+    (int*, hipFunction_t, int, std::size_t))                                                       \
+  X(hipModuleLaunchKernel, hipErrorOutOfMemory,                                                    \
+    (hipFunction_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,          \
+     hipStream_t, void**, void**))                                                                 \
+  X(hipGraphCreate, hipErrorOutOfMemory, (hipGraph_t*, unsigned))                                  \
+  X(hipGraphAddEmptyNode, hipErrorOutOfMemory,                                                     \
+    (hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, std::size_t))                             \
+  X(hipGraphAddKernelNode, hipErrorOutOfMemory,                                                    \
     (hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, std::size_t, const hipKernelNodeParams*)) \
-  X(hipGraphAddMemcpyNode1D, hipErrorOutOfMemory,                                                \
-    (hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, std::size_t, void*, const void*,        \
-     std::size_t, hipMemcpyKind))                                                                \
-  X(hipGraphAddMemsetNode, hipErrorOutOfMemory,                                                  \
-    (hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, std::size_t, const hipMemsetParams*))   \
-  X(hipGraphInstantiateWithFlags, hipErrorOutOfMemory,                                           \
-    (hipGraphExec_t*, hipGraph_t, unsigned long long))                                           \
-  X(hipGraphExecKernelNodeSetParams, hipErrorInvalidValue,                                       \
-    (hipGraphExec_t, hipGraphNode_t, const hipKernelNodeParams*))                                \
-  X(hipGraphExecMemcpyNodeSetParams1D, hipErrorInvalidValue,                                     \
-    (hipGraphExec_t, hipGraphNode_t, void*, const void*, std::size_t, hipMemcpyKind))            \
-  X(hipGraphExecMemsetNodeSetParams, hipErrorInvalidValue,                                       \
-    (hipGraphExec_t, hipGraphNode_t, const hipMemsetParams*))                                    \
+  X(hipGraphAddMemcpyNode1D, hipErrorOutOfMemory,                                                  \
+    (hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, std::size_t, void*, const void*,          \
+     std::size_t, hipMemcpyKind))                                                                  \
+  X(hipGraphAddMemsetNode, hipErrorOutOfMemory,                                                    \
+    (hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, std::size_t, const hipMemsetParams*))     \
+  X(hipGraphInstantiateWithFlags, hipErrorOutOfMemory,                                             \
+    (hipGraphExec_t*, hipGraph_t, unsigned long long))                                             \
+  X(hipGraphExecKernelNodeSetParams, hipErrorInvalidValue,                                         \
+    (hipGraphExec_t, hipGraphNode_t, const hipKernelNodeParams*))                                  \
+  X(hipGraphExecMemcpyNodeSetParams1D, hipErrorInvalidValue,                                       \
+    (hipGraphExec_t, hipGraphNode_t, void*, const void*, std::size_t, hipMemcpyKind))              \
+  X(hipGraphExecMemsetNodeSetParams, hipErrorInvalidValue,                                         \
+    (hipGraphExec_t, hipGraphNode_t, const hipMemsetParams*))                                      \
   X(hipGraphLaunch, hipErrorOutOfMemory, (hipGraphExec_t, hipStream_t))
 
 // The same, of functions that a library may lack. The first is that of HIP 6, whose structure is
 // another; both fill it for an ordinal (physical_device.cpp).
-#define HALYARD_HIP_OPTIONAL(X)                                           \
-  X(hipGetDevicePropertiesR0600, hipErrorInvalidDevice, (void*, int))     \
-  X(hipGetDeviceProperties, hipErrorInvalidDevice, (void*, int))          \
-  X(hipStreamWriteValue64, hipErrorOutOfMemory,                           \
-    (hipStream_t, void*, std::uint64_t, unsigned))
+#define HALYARD_HIP_OPTIONAL(X)                                       \
+  X(hipGetDevicePropertiesR0600, hipErrorInvalidDevice, (void*, int)) \
+  X(hipGetDeviceProperties, hipErrorInvalidDevice, (void*, int))      \
+  X(hipStreamWriteValue64, hipErrorOutOfMemory, (hipStream_t, void*, std::uint64_t, unsigned))
 
 // X(function, why its failure is of no consequence, parameters)
-#define HALYARD_HIP_ENDING(X)                                                          \
-  X(hipStreamDestroy, "the stream is idle and is not used again", (hipStream_t))       \
-  X(hipEventDestroy, "no call with the event is under way", (hipEvent_t))              \
-  X(hipFree, "the memory was allocated", (void*))                                      \
-  X(hipFreeAsync, "the memory was allocated", (void*, hipStream_t))                    \
-  X(hipMemPoolDestroy, "the pool was created", (hipMemPool_t))                         \
-  X(hipHostFree, "the memory was allocated", (void*))                                  \
-  X(hipHostUnregister, "the memory was registered", (void*))                           \
-  X(hipModuleUnload, "the module was loaded", (hipModule_t))                           \
-  X(hipGraphExecDestroy, "the graph was instantiated", (hipGraphExec_t))               \
+#define HALYARD_HIP_ENDING(X)                                                    \
+  X(hipStreamDestroy, "the stream is idle and is not used again", (hipStream_t)) \
+  X(hipEventDestroy, "no call with the event is under way", (hipEvent_t))        \
+  X(hipFree, "the memory was allocated", (void*))                                \
+  X(hipFreeAsync, "the memory was allocated", (void*, hipStream_t))              \
+  X(hipMemPoolDestroy, "the pool was created", (hipMemPool_t))                   \
+  X(hipHostFree, "the memory was allocated", (void*))                            \
+  X(hipHostUnregister, "the memory was registered", (void*))                     \
+  X(hipModuleUnload, "the module was loaded", (hipModule_t))                     \
+  X(hipGraphExecDestroy, "the graph was instantiated", (hipGraphExec_t))         \
   X(hipGraphDestroy, "the graph was created", (hipGraph_t))
 
 // The call site of each; functions.cpp lists them.
