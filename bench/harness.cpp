@@ -106,8 +106,8 @@ std::optional<bool> RowResult::met() const {
 }
 
 RowResult measure(const Row& row, World& world, int repetitions) {
-  RowResult result{.id = std::string(row.id),
-                   .measures = std::string(row.measures),
+  RowResult result{.id = row.id,
+                   .measures = row.measures,
                    .problem = {},
                    .halyard = {},
                    .limit = {},

@@ -53,8 +53,8 @@ struct Target {
 class World;
 
 struct Row {
-  std::string_view id;
-  std::string_view measures;
+  std::string id;
+  std::string measures;
   std::vector<Target> targets;
   // Throws Unavailable if the machine or the build lacks something.
   std::function<Arms(World&)> prepare;
