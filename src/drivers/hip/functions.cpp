@@ -2,6 +2,7 @@
 #include "drivers/hip/functions.h"
 
 #include "drivers/hip/loader.h"
+#include "drivers/hip/physical_device.h"
 
 namespace halyard::inline v0::hip {
 namespace {
