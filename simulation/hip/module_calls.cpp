@@ -212,7 +212,7 @@ HALYARD_HIP_EXPORT Result hipFuncSetAttribute(const void* host, int attribute, i
                               ? any_function(host, current_device(), function)
                               : registered_function(host, current_device(), function);
     if (result != kSuccess) return result;
-    // Checked and kept by nobody: a launch may use all the memory of a workgroup without it.
+    // Checked and then ignored: a launch may use all the memory of a workgroup without it.
     const int used = static_cast<int>(function->object->info().static_shared_bytes);
     if (attribute == gpu::kMaxDynamicShared) {
       return value >= 0 && value <= kLdsBytes - used ? kSuccess : gpu::kInvalidValue;

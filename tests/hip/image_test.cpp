@@ -116,6 +116,30 @@ TEST_F(HipImages, ThatAreCutOffAreNotPassedToHip) {
   EXPECT_EQ(FakeTable::state.loads, 0);
 }
 
+// The versions of clang 17 and later say how long they are.
+TEST_F(HipImages, MayBeCompressedBundles) {
+  const auto compressed = [](std::uint16_t version, std::uint64_t size) {
+    std::string text = "CCOB";
+    const auto add = [&](auto value) {
+      text.append(reinterpret_cast<const char*>(&value), sizeof value);
+    };
+    add(version), add(std::uint16_t{0});
+    version == 3 ? add(size) : add(static_cast<std::uint32_t>(size));
+    text.resize(40);
+    return text;
+  };
+  for (const std::uint16_t version : {std::uint16_t{2}, std::uint16_t{3}}) {
+    EXPECT_TRUE(load(view(compressed(version, 40))).ok()) << version;
+    hip_.api().unload(module_);
+    EXPECT_EQ(load(view(compressed(version, 41))).code(), StatusCode::kDataLoss) << version;
+    EXPECT_EQ(load(view(compressed(version, 8))).code(), StatusCode::kDataLoss) << version;
+  }
+  EXPECT_EQ(load(view(compressed(1, 40))).code(), StatusCode::kDataLoss);
+  EXPECT_EQ(FakeTable::state.loads, 2);
+  FakeTable::state.of_load = hipErrorInvalidImage;
+  EXPECT_TRUE(HipApi::is_foreign(load(view(compressed(2, 40)))));
+}
+
 TEST_F(HipImages, OfAnotherDeviceAreForeign) {
   FakeTable::state.of_load = hipErrorNoBinaryForGpu;
   EXPECT_TRUE(HipApi::is_foreign(load(CodeObject().view())));

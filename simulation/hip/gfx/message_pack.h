@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // MessagePack (msgpack specification, 2013 and later), as far as metadata use it: no extension
-// types.
+// types. Code objects are not trusted, so nesting has a limit, which nlohmann-json's reader lacks.
 #pragma once
 
 #include <cstdint>

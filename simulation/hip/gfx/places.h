@@ -111,8 +111,8 @@ class ScratchPlaces {
   const std::uint32_t* rows_ = nullptr;
 };
 
-// MUBUF. What is out of range reads 0 and is not written: `find` answers then with bytes that
-// nobody reads. Each register is in range or not by itself.
+// MUBUF. What is out of range reads 0 and is not written: `find` answers then with bytes of its
+// own, which are zero before each access. Each register is in range or not by itself.
 class BufferPlaces {
  public:
   BufferPlaces(Wave& wave, const Ins& ins);

@@ -19,7 +19,7 @@ namespace halyard::inline v0::hip {
 namespace {
 
 constexpr Elf64_Half kMachine = 224;  // EM_AMDGPU
-constexpr std::string_view kBundle = "__CLANG_OFFLOAD_BUNDLE__";
+constexpr std::string_view kBundle = "__CLANG_OFFLOAD_BUNDLE__", kCompressed = "CCOB";
 
 // Loading modules on several threads has deadlocked in ROCr (ROCm/ROCm#6577).
 constinit base::Mutex loader_mutex;
@@ -55,13 +55,27 @@ bool is_whole_elf(std::span<const std::byte> bytes) noexcept {
   return true;
 }
 
+bool starts_with(std::span<const std::byte> bytes, std::string_view magic) noexcept {
+  return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
+}
 bool is_bundle(std::span<const std::byte> bytes) noexcept {
-  return bytes.size() >= kBundle.size() &&
-         std::memcmp(bytes.data(), kBundle.data(), kBundle.size()) == 0;
+  return starts_with(bytes, kBundle) || starts_with(bytes, kCompressed);
+}
+// Version 1 does not say how long it is, so that HIP could read beyond its end.
+bool is_whole_compressed(std::span<const std::byte> bytes) noexcept {
+  std::uint16_t version = 0;
+  if (!read(bytes, kCompressed.size(), version)) return false;
+  std::uint32_t size = 0;
+  std::uint64_t long_size = 0;
+  if (version == 2 && read(bytes, 8, size)) return size >= 24 && size <= bytes.size();
+  if (version == 3 && read(bytes, 8, long_size))
+    return long_size >= 32 && long_size <= bytes.size();
+  return false;
 }
 bool is_whole_bundle(std::span<const std::byte> bytes) noexcept {
+  if (starts_with(bytes, kCompressed)) return is_whole_compressed(bytes);
   std::uint64_t count = 0, at = kBundle.size();
-  if (!is_bundle(bytes) || !read(bytes, at, count)) return false;
+  if (!starts_with(bytes, kBundle) || !read(bytes, at, count)) return false;
   at += sizeof count;
   for (std::uint64_t i = 0; i < count; ++i) {
     std::uint64_t entry[3];  // offset, size, length of the name that follows

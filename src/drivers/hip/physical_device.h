@@ -21,10 +21,10 @@ inline constexpr int kSharedFaults = 7'00'00000;
 // HIP 6 renumbered hipMemoryType.
 inline constexpr int kNewMemoryTypes = 6'00'00000;
 
-// Of graphs whose nodes are given other parameters (graph_api.cpp).
+// Of graphs whose nodes are given other parameters (stream/graph_update_test.h).
 enum class GraphUpdates : std::uint8_t { kUnknown, kWork, kFail };
 
-// What is not const in it is guarded by the self-test of graph_api.cpp.
+// HipApi::prepare_graphs() guards what may change in it.
 struct PhysicalDevice : stream::PhysicalDevice {
   std::string address;       // PCI, "0000:03:00.0": cards may have equal UUIDs, or none
   std::string architecture;  // gcnArchName, "gfx942:sramecc+:xnack-"
