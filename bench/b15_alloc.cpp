@@ -108,7 +108,7 @@ Arms trace_row(World& world) {
 std::vector<Row> allocation_rows() {
   using Kind = Target::Kind;
   std::vector<Row> rows;
-  const auto add = [&](std::string_view id, std::uint64_t size) {
+  const auto add = [&](std::string id, std::uint64_t size) {
     rows.push_back({id,
                     "one allocation of a pool and its return, in a queue; per pair",
                     {{Kind::kLimit, 5}},

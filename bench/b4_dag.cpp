@@ -250,7 +250,7 @@ std::vector<Row> dag_rows() {
   using Kind = Target::Kind;
   const std::vector<Target> at_most_a_peer{{Kind::kPeer, 1}};
   const std::vector<Target> long_kernels{{Kind::kPeer, 1.05}, {Kind::kLimit, 1.15}};
-  const auto row = [](std::string_view id, std::string_view measures, Shape shape,
+  const auto row = [](std::string id, std::string measures, Shape shape,
                       std::uint32_t rounds, std::vector<Target> targets) {
     return Row{id, measures, std::move(targets),
                [=](World& world) { return dag_row(world, shape, rounds); }};

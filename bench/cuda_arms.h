@@ -4,24 +4,19 @@
 // same library and context.
 #pragma once
 
-#include <dlfcn.h>
-
 #include <cstdint>
 #include <cstdlib>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "raw_streams.h"
 #include "stream_rows.h"
 #include "world.h"
 
 namespace halyard::bench {
 
-class RawCuda {
+class RawCuda : public RawStreams {
  public:
-  using Stream = void*;
-  using Event = void*;
-  using Address = std::uint64_t;
   // CUDA_KERNEL_NODE_PARAMS of CUDA 10.
   struct KernelNode {
     void* function;
@@ -40,24 +35,11 @@ class RawCuda {
     return cuda;
   }
 
-  int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream,
-                void**, void**) = nullptr;
-  int (*create_stream)(Stream*, unsigned) = nullptr;
-  int (*create_event)(Event*, unsigned) = nullptr;
-  int (*record)(Event, Stream) = nullptr;
-  int (*query)(Event) = nullptr;
-  int (*wait)(Stream, Event, unsigned) = nullptr;
-  int (*create_graph)(void**, unsigned) = nullptr;
-  int (*add_kernel)(void**, void*, const void* const*, std::size_t, const void*) = nullptr;
-  int (*instantiate)(void**, void*, std::uint64_t) = nullptr;
-  int (*set_kernel)(void*, void*, const void*) = nullptr;
-  int (*launch_graph)(void*, Stream) = nullptr;
   int (*synchronize)(Stream) = nullptr;
   int (*synchronize_event)(Event) = nullptr;
   int (*call_host)(Stream, void (*)(void*), void*) = nullptr;
   int (*wait_value)(Stream, Address, std::uint64_t, unsigned) = nullptr;
   int (*write_value)(Stream, Address, std::uint64_t, unsigned) = nullptr;
-  int (*allocate)(Address*, std::size_t) = nullptr;
   int (*free)(Address) = nullptr;
   int (*allocate_async)(Address*, std::size_t, Stream) = nullptr;
   int (*free_async)(Address, Stream) = nullptr;
@@ -66,10 +48,7 @@ class RawCuda {
   int (*allocate_host)(void**, std::size_t, unsigned) = nullptr;
   int (*copy)(Address, Address, std::size_t, Stream) = nullptr;
   int (*fill)(Address, unsigned, std::size_t, Stream) = nullptr;
-  // Those of bench.hyk, and a word for the first, so that only the way of submission differs.
-  void* add = nullptr;
-  void* triad = nullptr;
-  Address word = 0;
+  void* triad = nullptr;  // the kernel of bench.hyk
 
   // Before a device is opened.
   static void choose_library() {
@@ -80,31 +59,8 @@ class RawCuda {
     return {function, {1, 1, 1}, {1, 1, 1}, 0, parameters, nullptr};
   }
 
-  Stream stream() const {
-    Stream made = nullptr;
-    expect(create_stream(&made, 1 /* CU_STREAM_NON_BLOCKING */));
-    return made;
-  }
-  Event event() const {
-    Event made = nullptr;
-    expect(create_event(&made, 2 /* CU_EVENT_DISABLE_TIMING */));
-    return made;
-  }
-  static void expect(int result) {
-    if (result != 0) throw std::runtime_error("libcuda: error " + std::to_string(result));
-  }
-
-  void put(Stream stream) const {
-    Address address = word;
-    std::uint32_t amount = 1;
-    void* parameters[] = {&address, &amount};
-    expect(launch(add, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr));
-  }
-
  private:
-  RawCuda() {
-    library_ = dlopen(std::getenv("HALYARD_CUDA_LIBRARY"), RTLD_NOW);
-    if (library_ == nullptr) throw Unavailable(dlerror());
+  RawCuda() : RawStreams("HALYARD_CUDA_LIBRARY") {
     find(launch, "cuLaunchKernel");
     find(create_stream, "cuStreamCreate");
     find(create_event, "cuEventCreate");
@@ -150,11 +106,6 @@ class RawCuda {
     expect(get_function(&triad, module, "triad"));
     expect(allocate(&word, 4));
   }
-  template <class F>
-  void find(F& function, const char* name) {
-    function = reinterpret_cast<F>(dlsym(library_, name));
-    if (function == nullptr) throw Unavailable(std::string("libcuda has no ") + name);
-  }
 
   static constexpr const char* kKernels = R"(
 .version 7.0
@@ -199,7 +150,6 @@ class RawCuda {
   ret;
 }
 )";
-  void* library_ = nullptr;
 };
 
 using CudaDevice = StreamDevice<RawCuda>;

@@ -243,9 +243,9 @@ struct Bytes : Sides {
   Bytes(Way its_way, std::uint64_t its_size) : way(its_way), size(its_size) {
     const auto make = [&](bool on_host) {
       return device
-          .allocate({.size = size,
-                     .memory = on_host ? hal::MemoryType::kHostVisible
-                                       : hal::MemoryType::kDeviceLocal})
+          .allocate(
+              {.size = size,
+               .memory = on_host ? hal::MemoryType::kHostVisible : hal::MemoryType::kDeviceLocal})
           .value();
     };
     source = make(way == Way::kIn);
@@ -375,23 +375,23 @@ Arms small_kernels(World& world) {
   }
   RawCuda::expect(cuda.instantiate(&state->executable, graph, 0));
 
-  const auto halyard = [state, run = each(world, [state] {
-                          check(state->queue.execute(
-                              state->commands, {.wait = state->next().wait,
-                                                .signal = state->info.signal}));
-                          state->finish();
-                          ++state->replays;
-                        })] {
-    Sample sample = run();
-    if (!state->verified) return sample;
-    const hal::Buffer seen =
-        state->device.allocate({.size = 4, .memory = hal::MemoryType::kHostVisible}).value();
-    check(state->queue.copy(state->x, seen, state->next()));
-    state->finish();
-    verify(seen.map().value().as<std::uint32_t>()[0] == 2 * kLayers * state->replays,
-           "the word of the chain");
-    return sample;
-  };
+  const auto halyard =
+      [state, run = each(world, [state] {
+                check(state->queue.execute(
+                    state->commands, {.wait = state->next().wait, .signal = state->info.signal}));
+                state->finish();
+                ++state->replays;
+              })] {
+        Sample sample = run();
+        if (!state->verified) return sample;
+        const hal::Buffer seen =
+            state->device.allocate({.size = 4, .memory = hal::MemoryType::kHostVisible}).value();
+        check(state->queue.copy(state->x, seen, state->next()));
+        state->finish();
+        verify(seen.map().value().as<std::uint32_t>()[0] == 2 * kLayers * state->replays,
+               "the word of the chain");
+        return sample;
+      };
   const auto raw = [state] {
     RawCuda::expect(state->cuda.launch_graph(state->executable, state->stream));
     state->finish_raw();
@@ -412,28 +412,36 @@ std::vector<Row> gpu_rows() {
   using Kind = Target::Kind;
   constexpr std::uint64_t kMebi = std::uint64_t{1} << 20;
   std::vector<Row> rows = {
-      {"N7.to_host", "a dispatch, until the host has seen its end",
-       {{Kind::kLimit, 1.2}, {Kind::kPeer, 0.5, "cuLaunchHostFunc"}}, gpu_to_host},
-      {"N7.to_gpu", "a dispatch that waits for the host's signal, until the host has seen its end",
-       {}, host_to_gpu},
-      {"N8.fragmented", "4096 allocations of 256 B to 1 MiB, up to 512 at once; each",
-       {{Kind::kMetric, 1.1, "reserved/live"}}, fragmented},
-      {"N10", "a recording of 1000 small dispatches, a chain with forks", {{Kind::kLimit, 1.02}},
+      {"N7.to_host",
+       "a dispatch, until the host has seen its end",
+       {{Kind::kLimit, 1.2}, {Kind::kPeer, 0.5, "cuLaunchHostFunc"}},
+       gpu_to_host},
+      {"N7.to_gpu",
+       "a dispatch that waits for the host's signal, until the host has seen its end",
+       {},
+       host_to_gpu},
+      {"N8.fragmented",
+       "4096 allocations of 256 B to 1 MiB, up to 512 at once; each",
+       {{Kind::kMetric, 1.1, "reserved/live"}},
+       fragmented},
+      {"N10",
+       "a recording of 1000 small dispatches, a chain with forks",
+       {{Kind::kLimit, 1.02}},
        small_kernels},
   };
-  const auto pair = [&](std::string_view id, std::uint64_t size) {
-    rows.push_back({id, "one allocation of a pool and its return, in a queue; per pair",
+  const auto pair = [&](std::string id, std::uint64_t size) {
+    rows.push_back({id,
+                    "one allocation of a pool and its return, in a queue; per pair",
                     {{Kind::kLimit, 0.3}},
                     [size](World& world) { return allocation(world, size); }});
   };
   pair("N8.256B", 256);
   pair("N8.1MiB", kMebi);
   pair("N8.1GiB", 1024 * kMebi);
-  const auto moved = [&](std::string_view id, std::string_view what, Way way, std::uint64_t size) {
+  const auto moved = [&](std::string id, std::string what, Way way, std::uint64_t size) {
     const Target target = size < kMebi ? Target{Kind::kMetric, 300, "ns beyond the raw call"}
                                        : Target{Kind::kLimit, 1.01};
-    rows.push_back(
-        {id, what, {target}, [=](World& world) { return bytes(world, way, size); }});
+    rows.push_back({id, what, {target}, [=](World& world) { return bytes(world, way, size); }});
   };
   moved("N9.in.4KiB", "a copy of 4 KiB to the GPU, and its wait", Way::kIn, 4096);
   moved("N9.in.64MiB", "the same of 64 MiB", Way::kIn, 64 * kMebi);
