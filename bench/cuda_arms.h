@@ -27,8 +27,9 @@ class RawCuda : public RawStreams {
   static constexpr std::string_view kDriver = "cuda";
   // Calls that hand work to the device.
   static constexpr std::string_view kWork[] = {
-      "cuda.cuLaunchKernel", "cuda.cuEventRecord",    "cuda.cuStreamWaitEvent",
-      "cuda.cuGraphLaunch",  "cuda.cuLaunchHostFunc", "cuda.cuGraphExecKernelNodeSetParams"};
+      "cuda.cuLaunchKernel",      "cuda.cuEventRecord",    "cuda.cuStreamWaitEvent",
+      "cuda.cuGraphLaunch",       "cuda.cuLaunchHostFunc", "cuda.cuGraphExecKernelNodeSetParams",
+      "cuda.cuStreamWriteValue64"};
 
   static RawCuda& get() {
     static RawCuda cuda;

@@ -30,7 +30,8 @@ class RawHip : public RawStreams {
   // Calls that hand work to the device.
   static constexpr std::string_view kWork[] = {
       "hip.hipModuleLaunchKernel", "hip.hipEventRecord",    "hip.hipStreamWaitEvent",
-      "hip.hipGraphLaunch",        "hip.hipLaunchHostFunc", "hip.hipGraphExecKernelNodeSetParams"};
+      "hip.hipGraphLaunch",        "hip.hipLaunchHostFunc", "hip.hipGraphExecKernelNodeSetParams",
+      "hip.hipStreamWriteValue64"};
 
   static RawHip& get() {
     static RawHip hip;

@@ -46,6 +46,9 @@ class Buffer:
         self.array = np.ascontiguousarray(array)
         self.memory = call(hip.hipMalloc(self.array.nbytes))
         call(hip.hipMemcpy(self.memory, self.array, self.array.nbytes, hip.hipMemcpyKind.hipMemcpyHostToDevice))
+        # A copy from pageable memory may return before the bytes arrive, and a stream that does not block does not wait
+        # for them.
+        call(hip.hipStreamSynchronize(None))
 
     def read(self):
         result = np.empty_like(self.array)
