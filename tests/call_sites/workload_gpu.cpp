@@ -196,6 +196,8 @@ Status use_hip_stream(const Workplace&, bool) {
     const hip::Functions& calls;
     hip::hipStream_t handle = nullptr;
     explicit Stream(const hip::Functions& functions) : calls(functions) {
+      // Where a hipSetDevice failed, no guard could give the thread its device back.
+      (void)calls.hipSetDevice.pointer(0);
       (void)calls.hipStreamCreateWithPriority.pointer(&handle, hip::hipStreamNonBlocking, 0);
     }
     ~Stream() {
