@@ -149,7 +149,7 @@ Result<std::unique_ptr<CommandBuffer>> CommandBuffer::create(const hal::Recorded
     }
     ++records;
   }
-  std::unique_ptr<CommandBuffer> result(new (std::nothrow) CommandBuffer);
+  std::unique_ptr<CommandBuffer> result(new (std::nothrow) CommandBuffer(recording));
   if (result != nullptr) {
     result->records_.reset(new (std::nothrow) Record[records]);
     result->arguments_.reset(new (std::nothrow) std::uint64_t[words]);
