@@ -136,6 +136,8 @@ struct CommandBuffer::Record {
   }
 };
 
+CommandBuffer::CommandBuffer(const hal::RecordedCommands& recording) noexcept
+    : hal::NativeCommands(recording) {}
 CommandBuffer::~CommandBuffer() = default;
 
 Result<std::unique_ptr<CommandBuffer>> CommandBuffer::create(const hal::RecordedCommands& recording,

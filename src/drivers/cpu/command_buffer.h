@@ -45,8 +45,7 @@ class CommandBuffer final : public hal::NativeCommands {
  private:
   struct Record;
 
-  explicit CommandBuffer(const hal::RecordedCommands& recording) noexcept
-      : hal::NativeCommands(recording) {}
+  explicit CommandBuffer(const hal::RecordedCommands& recording) noexcept;
   Status make_graph(const hal::RecordedCommands& recording, unsigned threads);
   static std::uint32_t pieces_of(const Record& record, unsigned threads) noexcept;
   static void run_piece(const hcq::Task& task, const void* context);
