@@ -82,6 +82,12 @@ Result<compiler::Image> read_image(std::string_view argument,
                  "spirv-... or msl-...",
                  argument);
   }
+  if (image.convention == kernel::kOldMetalConvention) {
+    return error(StatusCode::kInvalidArgument,
+                 "--image {}: no device runs images of {} any more; {} has an argument buffer "
+                 "(src/kernel/device_abi.h)",
+                 argument, kernel::kOldMetalConvention, kernel::kMetalConvention);
+  }
   const std::string file(argument.substr(equals + 1));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, read_file(file));
   image.bytes = text_of(bytes);

@@ -68,10 +68,14 @@ void main() {
 )";
 
 constexpr std::string_view kMetal = R"(#include <metal_stdlib>
+struct Bindings {
+  device const float* x [[id(0)]];
+  device float* y [[id(1)]];
+};
 struct Constants { float a; uint n; };
-kernel void saxpy(device const float* x [[buffer(0)]], device float* y [[buffer(1)]],
-                  constant Constants& c [[buffer(2)]], uint i [[thread_position_in_grid]]) {
-  if (i < c.n) y[i] = c.a * x[i] + y[i];
+kernel void saxpy(constant Bindings& b [[buffer(0)]], constant Constants& c [[buffer(1)]],
+                  uint i [[thread_position_in_grid]]) {
+  if (i < c.n) b.y[i] = c.a * b.x[i] + b.y[i];
 }
 )";
 
@@ -432,7 +436,7 @@ TEST_F(Foreign, MetalIsPackedAsItIs) {
   const std::string source = write("k.metal", kMetal);
   const kernel::Hyx hyx = build(source, {}, kManifest).value();
   EXPECT_EQ(hyx.images()[0].target, "msl-3.0");
-  EXPECT_EQ(hyx.images()[0].convention, "hy-metal-1");
+  EXPECT_EQ(hyx.images()[0].convention, "hy-metal-2");
   EXPECT_EQ(text_of(hyx.images()[0]), kMetal);
   constexpr auto kInvalid = StatusCode::kInvalidArgument;
   expect_refused(source, "", kInvalid, "give a manifest");

@@ -146,6 +146,8 @@ TEST_F(Command, PackComparesAnImageForAGpuWithItsManifest) {
   const json shown = json::parse(halyard({"inspect", path("k.hyx"), "--json"}).out);
   EXPECT_EQ(shown["images"][0]["convention"], "hy-kernarg-1");
   expect_error(pack("ptx-sm_80", ".param .u64 x, .param .f32 a, .param .u32 n"), "saxpy");
+  expect_error(pack("msl-3.0:hy-metal-1", kRight),
+               "no device runs images of hy-metal-1 any more; hy-metal-2 has an argument buffer");
   // Halyard does not check images of other conventions.
   EXPECT_EQ(pack("ptx-sm_80:own-1", "").code, 0);
   // A text is neither a code object nor a module.
@@ -154,7 +156,13 @@ TEST_F(Command, PackComparesAnImageForAGpuWithItsManifest) {
 }
 
 TEST_F(Command, CompilesASourceOfAnotherLanguageWithItsManifest) {
-  std::ofstream(path("k.metal")) << "kernel void saxpy() {}\n";
+  std::ofstream(path("k.metal")) << R"(struct B {
+  device const float* x [[id(0)]];
+  device float* y [[id(1)]];
+};
+struct C { float a; uint n; };
+kernel void saxpy(constant B& b [[buffer(0)]], constant C& c [[buffer(1)]]) {}
+)";
   std::ofstream(path("k.json")) << kManifest;
   const std::string file = path("k.hyx");
   const Words compile = {"compile", path("k.metal"), "-o", file};
@@ -163,7 +171,7 @@ TEST_F(Command, CompilesASourceOfAnotherLanguageWithItsManifest) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(json::parse(outcome.out)["targets"], (json{"msl-3.0"}));
   const json shown = json::parse(halyard({"inspect", file, "--json"}).out);
-  EXPECT_EQ(shown["images"][0]["convention"], "hy-metal-1");
+  EXPECT_EQ(shown["images"][0]["convention"], "hy-metal-2");
   EXPECT_EQ(shown["kernels"][0]["constants"][1]["name"], "n");
   const std::string rule = testing::read_text(path("k.d"));
   EXPECT_THAT(rule, AllOf(HasSubstr(path("k.metal")), HasSubstr(path("k.json"))));
@@ -193,7 +201,7 @@ TEST_F(Command, AFileMayHoldImagesOfEveryConvention) {
   std::ofstream(path("other")) << "code of another machine";
   Words pack = {"pack", "--manifest", path("k.json"), "-o", path("k.hyx")};
   for (const std::string image :
-       {"ptx-sm_80:own-1", "hsaco-gfx942:own-2", "spirv-1.5:own-3", "msl-3.0:hy-metal-1"}) {
+       {"ptx-sm_80:own-1", "hsaco-gfx942:own-2", "spirv-1.5:own-3", "msl-3.0:own-4"}) {
     pack.insert(pack.end(), {"--image", image + "=" + path("other")});
   }
   pack.insert(pack.end(), {"--image", HALYARD_CPU "=" + path("k.so")});
