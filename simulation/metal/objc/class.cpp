@@ -134,7 +134,8 @@ void realize(Class* one, bool is_meta) {
       state->instance_size += static_cast<std::uint32_t>(shift);
     }
     for (Ivar& ivar : *data.ivars) {
-      if (ivar.offset != nullptr) *ivar.offset += shift;
+      // Where clang knows the layout (below NSObject) the offset is a constant in read-only memory.
+      if (ivar.offset != nullptr && shift != 0) *ivar.offset += shift;
       state->ivars.push_back(&ivar);
     }
   } else if (!is_meta && superclass != nullptr) {
