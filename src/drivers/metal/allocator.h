@@ -43,9 +43,8 @@ class DeviceMemory final : public hal::Memory {
                const void* domain) noexcept;
   ~DeviceMemory() override;
   static Result<Ref<DeviceMemory>> adopt(Ref<NativeDevice> device, Retained<id<MTLBuffer>> buffer,
-                                         std::uint64_t offset, std::byte* host,
-                                         std::uint64_t size, hal::MemoryType type,
-                                         const void* domain);
+                                         std::uint64_t offset, std::byte* host, std::uint64_t size,
+                                         hal::MemoryType type, const void* domain);
 
   const Ref<NativeDevice> device_;
   Retained<id<MTLBuffer>> buffer_;

@@ -43,12 +43,11 @@ DeviceMemory::~DeviceMemory() {
 }
 
 Result<Ref<DeviceMemory>> DeviceMemory::adopt(Ref<NativeDevice> device,
-                                              Retained<id<MTLBuffer>> buffer,
-                                              std::uint64_t offset, std::byte* host,
-                                              std::uint64_t size, hal::MemoryType type,
-                                              const void* domain) {
-  auto* const memory = new (std::nothrow) DeviceMemory(std::move(device), std::move(buffer), offset,
-                                                       host, size, type, domain);
+                                              Retained<id<MTLBuffer>> buffer, std::uint64_t offset,
+                                              std::byte* host, std::uint64_t size,
+                                              hal::MemoryType type, const void* domain) {
+  auto* const memory = new (std::nothrow)
+      DeviceMemory(std::move(device), std::move(buffer), offset, host, size, type, domain);
   if (memory != nullptr) return Ref<DeviceMemory>::adopt(memory);
   return error(StatusCode::kResourceExhausted, "metal: no memory for a buffer's description");
 }
@@ -85,10 +84,8 @@ Result<Ref<DeviceMemory>> DeviceMemory::import(Ref<NativeDevice> device, std::by
                                                std::uint64_t size, const void* domain) {
   const std::uint64_t page = device->options().page;
   const std::uint64_t offset = reinterpret_cast<std::uintptr_t>(data) & (page - 1);
-  const std::uint64_t bytes =
-      (offset + std::max<std::uint64_t>(size, 1) + page - 1) & ~(page - 1);
-  Retained<id<MTLBuffer>> buffer =
-      new_buffer_over(device->handle(), data - offset, bytes, kShared);
+  const std::uint64_t bytes = (offset + std::max<std::uint64_t>(size, 1) + page - 1) & ~(page - 1);
+  Retained<id<MTLBuffer>> buffer = new_buffer_over(device->handle(), data - offset, bytes, kShared);
   if (!buffer) {
     return error(StatusCode::kResourceExhausted,
                  "metal: newBufferWithBytesNoCopy failed for {} bytes in {} bytes of pages", size,
@@ -106,10 +103,10 @@ NativeRange native_range(const hal::BoundRange& range) noexcept {
 
 Result<Ref<hal::Memory>> ArgumentTraits::allocate(const Ref<NativeDevice>& device,
                                                   std::uint64_t bytes) {
-  HALYARD_ASSIGN_OR_RETURN(Ref<DeviceMemory> chunk,
-                           DeviceMemory::allocate(device, bytes, Arguments::kAlignment,
-                                                  hal::MemoryType::kHostVisible,
-                                                  /*domain=*/nullptr));
+  HALYARD_ASSIGN_OR_RETURN(
+      Ref<DeviceMemory> chunk,
+      DeviceMemory::allocate(device, bytes, Arguments::kAlignment, hal::MemoryType::kHostVisible,
+                             /*domain=*/nullptr));
   return Ref<hal::Memory>(std::move(chunk));
 }
 

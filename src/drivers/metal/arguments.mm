@@ -9,8 +9,7 @@ std::uint64_t argument_bytes(const hal::Command& command) noexcept {
   return Arguments::aligned(executable.argument_bytes(command.dispatch.function));
 }
 
-ArgumentWriter::ArgumentWriter(const hal::DispatchCommand& command,
-                               const hal::ArgumentBlock& block)
+ArgumentWriter::ArgumentWriter(const hal::DispatchCommand& command, const hal::ArgumentBlock& block)
     : entry_(static_cast<const Executable&>(*command.executable).entries_[command.function]),
       lock_(entry_.arguments_mutex) {
   const NativeRange at = native_range(block.range(0, entry_.argument_bytes));

@@ -18,18 +18,15 @@ Result<std::unique_ptr<Device>> Device::create(hal::DeviceInfo info, Ref<Physica
   HALYARD_ASSIGN_OR_RETURN(Ref<NativeDevice> native,
                            NativeDevice::create(std::move(physical), options));
   HALYARD_ASSIGN_OR_RETURN(ArgumentHeap heap, ArgumentHeap::create(std::move(native)));
-  std::unique_ptr<Device> device(new (std::nothrow) Device(std::move(info), std::move(heap),
-                                                           std::move(guard), domains));
+  std::unique_ptr<Device> device(
+      new (std::nothrow) Device(std::move(info), std::move(heap), std::move(guard), domains));
   if (device != nullptr) return device;
   return error(StatusCode::kResourceExhausted, "metal: no memory for a device");
 }
 
 Device::Device(hal::DeviceInfo info, ArgumentHeap heap, Ref<timeline::EntryGuard> guard,
                const Domains& domains)
-    : info_(std::move(info)),
-      guard_(std::move(guard)),
-      heap_(std::move(heap)),
-      domains_(domains) {}
+    : info_(std::move(info)), guard_(std::move(guard)), heap_(std::move(heap)), domains_(domains) {}
 
 Device::~Device() {
   const ScopedPool pool;
@@ -38,9 +35,9 @@ Device::~Device() {
 
 Result<Ref<hal::Memory>> Device::allocate(std::uint64_t size, std::uint64_t alignment,
                                           hal::MemoryType type) {
-  HALYARD_ASSIGN_OR_RETURN(Ref<DeviceMemory> memory,
-                           DeviceMemory::allocate(heap_.shared_device(), size, alignment, type,
-                                                  domains_.memory));
+  HALYARD_ASSIGN_OR_RETURN(
+      Ref<DeviceMemory> memory,
+      DeviceMemory::allocate(heap_.shared_device(), size, alignment, type, domains_.memory));
   return Ref<hal::Memory>(std::move(memory));
 }
 

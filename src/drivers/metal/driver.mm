@@ -34,7 +34,7 @@ struct Options {
 
 struct OptionName {
   std::string_view name;
-  std::optional<unsigned> Options::*value;
+  std::optional<unsigned> Options::* value;
   unsigned least, most;
 };
 constexpr OptionName kOptions[] = {{"devices", &Options::devices, 1, kMaxDevices},
@@ -144,9 +144,9 @@ class MetalDriver final : public hal::Driver {
                      physical->gone() ? "this process has lost it" : "it lacks ",
                      physical->lacks());
       }
-      HALYARD_ASSIGN_OR_RETURN(
-          auto device, Device::create(describe(ordinal, *physical, query), physical, guard_,
-                                      domains_of(at), chosen));
+      HALYARD_ASSIGN_OR_RETURN(auto device,
+                               Device::create(describe(ordinal, *physical, query), physical, guard_,
+                                              domains_of(at), chosen));
       devices.push_back(std::move(device));
     }
     return devices;

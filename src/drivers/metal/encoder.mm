@@ -143,9 +143,7 @@ Status Encoder::fill(const hal::FillCommand& command, const NativeRange& target)
                                       .target = static_cast<std::uint32_t>(target.offset % kWord),
                                       .pattern = word};
   set_pipeline(device_.builtins().fill());
-  [compute_.get() setBuffer:target.buffer
-                     offset:target.offset - constants.target
-                    atIndex:kTarget];
+  [compute_.get() setBuffer:target.buffer offset:target.offset - constants.target atIndex:kTarget];
   [compute_.get() setBytes:&constants length:sizeof constants atIndex:kConstants];
   [compute_.get() dispatchThreadgroups:MTLSizeMake(builtin_groups(target.length), 1, 1)
                  threadsPerThreadgroup:MTLSizeMake(kBuiltinGroupItems, 1, 1)];
@@ -168,12 +166,8 @@ Status Encoder::copy(const NativeRange& source, const NativeRange& target) {
                                       .target = static_cast<std::uint32_t>(target.offset % kWord),
                                       .source = static_cast<std::uint32_t>(source.offset % kWord)};
   set_pipeline(device_.builtins().copy());
-  [compute_.get() setBuffer:target.buffer
-                     offset:target.offset - constants.target
-                    atIndex:kTarget];
-  [compute_.get() setBuffer:source.buffer
-                     offset:source.offset - constants.source
-                    atIndex:kSource];
+  [compute_.get() setBuffer:target.buffer offset:target.offset - constants.target atIndex:kTarget];
+  [compute_.get() setBuffer:source.buffer offset:source.offset - constants.source atIndex:kSource];
   [compute_.get() setBytes:&constants length:sizeof constants atIndex:kConstants];
   [compute_.get() dispatchThreadgroups:MTLSizeMake(builtin_groups(target.length), 1, 1)
                  threadsPerThreadgroup:MTLSizeMake(kBuiltinGroupItems, 1, 1)];
@@ -182,8 +176,8 @@ Status Encoder::copy(const NativeRange& source, const NativeRange& target) {
 
 Status Encoder::dispatch(const hal::DispatchCommand& command, const hal::BoundRange* table,
                          const hal::ArgumentBlock& block) {
-  const bool runs = command.counts != nullptr || (command.groups[0] != 0 &&
-                                                  command.groups[1] != 0 && command.groups[2] != 0);
+  const bool runs = command.counts != nullptr ||
+                    (command.groups[0] != 0 && command.groups[1] != 0 && command.groups[2] != 0);
   if (!runs) return {};
   HALYARD_RETURN_IF_ERROR(open_compute());
   const auto& executable = static_cast<const Executable&>(*command.executable);
@@ -212,9 +206,9 @@ Status Encoder::dispatch(const hal::DispatchCommand& command, const hal::BoundRa
                                       indirectBufferOffset:counts.offset
                                      threadsPerThreadgroup:group];
   } else {
-    [compute_.get() dispatchThreadgroups:MTLSizeMake(command.groups[0], command.groups[1],
-                                                     command.groups[2])
-                   threadsPerThreadgroup:group];
+    [compute_.get()
+         dispatchThreadgroups:MTLSizeMake(command.groups[0], command.groups[1], command.groups[2])
+        threadsPerThreadgroup:group];
   }
   return {};
 }

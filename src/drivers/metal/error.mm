@@ -13,16 +13,11 @@ struct Named {
 
 // Public values: https://developer.apple.com/documentation/metal/mtlcommandbuffererror
 constexpr Named kBufferErrors[] = {
-    {0, "MTLCommandBufferErrorNone"},
-    {1, "MTLCommandBufferErrorInternal"},
-    {2, "MTLCommandBufferErrorTimeout"},
-    {3, "MTLCommandBufferErrorPageFault"},
-    {4, "MTLCommandBufferErrorAccessRevoked"},
-    {7, "MTLCommandBufferErrorNotPermitted"},
-    {8, "MTLCommandBufferErrorOutOfMemory"},
-    {9, "MTLCommandBufferErrorInvalidResource"},
-    {10, "MTLCommandBufferErrorMemoryless"},
-    {11, "MTLCommandBufferErrorDeviceRemoved"},
+    {0, "MTLCommandBufferErrorNone"},           {1, "MTLCommandBufferErrorInternal"},
+    {2, "MTLCommandBufferErrorTimeout"},        {3, "MTLCommandBufferErrorPageFault"},
+    {4, "MTLCommandBufferErrorAccessRevoked"},  {7, "MTLCommandBufferErrorNotPermitted"},
+    {8, "MTLCommandBufferErrorOutOfMemory"},    {9, "MTLCommandBufferErrorInvalidResource"},
+    {10, "MTLCommandBufferErrorMemoryless"},    {11, "MTLCommandBufferErrorDeviceRemoved"},
     {12, "MTLCommandBufferErrorStackOverflow"},
 };
 constexpr std::int64_t kAccessRevoked = 4;

@@ -129,8 +129,8 @@ Status Executable::create_pipeline(const kernel::KernelInfo& kernel, Entry& entr
   const std::uint64_t takes = [pipeline.get() maxTotalThreadsPerThreadgroup];
   if (items > takes) {
     return error(StatusCode::kUnavailable,
-                 "metal: kernel {} has {} items in a workgroup; its pipeline takes {}",
-                 kernel.name, items, takes);
+                 "metal: kernel {} has {} items in a workgroup; its pipeline takes {}", kernel.name,
+                 items, takes);
   }
   const std::uint64_t shared = [pipeline.get() staticThreadgroupMemoryLength];
   const std::uint64_t has = [device_->handle() maxThreadgroupMemoryLength];
@@ -146,8 +146,8 @@ Status Executable::create_pipeline(const kernel::KernelInfo& kernel, Entry& entr
 Result<hal::FunctionResources> Executable::resources(std::uint32_t function) {
   HALYARD_RETURN_IF_ERROR(prepare(function));
   hal::FunctionResources resources;
-  resources.shared_bytes = static_cast<std::uint32_t>(
-      [entries_[function].pipeline.get() staticThreadgroupMemoryLength]);
+  resources.shared_bytes =
+      static_cast<std::uint32_t>([entries_[function].pipeline.get() staticThreadgroupMemoryLength]);
   return resources;
 }
 

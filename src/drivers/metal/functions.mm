@@ -69,7 +69,8 @@ Retained<id<MTLFence>> new_fence(id<MTLDevice> device) {
 
 Retained<MTLSharedEventListener*> new_listener() {
   return Retained<MTLSharedEventListener*>::adopt(native_call(
-      kListener, []() -> MTLSharedEventListener* { return [[MTLSharedEventListener alloc] init]; }));
+      kListener,
+      []() -> MTLSharedEventListener* { return [[MTLSharedEventListener alloc] init]; }));
 }
 
 Retained<id<MTLBuffer>> new_buffer(id<MTLDevice> device, std::uint64_t size,
@@ -129,9 +130,8 @@ void raise(id<MTLSharedEvent> event, std::uint64_t value) {
 
 Retained<id<MTLLibrary>> new_library(id<MTLDevice> device, NSString* source,
                                      MTLCompileOptions* options, NSError** error) {
-  return Retained<id<MTLLibrary>>::adopt(native_call(kLibrary, [&] {
-    return [device newLibraryWithSource:source options:options error:error];
-  }));
+  return Retained<id<MTLLibrary>>::adopt(native_call(
+      kLibrary, [&] { return [device newLibraryWithSource:source options:options error:error]; }));
 }
 
 Retained<id<MTLFunction>> new_function(id<MTLLibrary> library, NSString* name) {

@@ -3,7 +3,8 @@
 // Lane: a queue of a metal device for the timeline engine: an MTLCommandQueue of its own, and an
 // MTLSharedEvent whose value is the lane's sequence.
 //
-//     issue {1}{2}{3}     a command buffer each: waits for its edges and for the lane's value n - 1,
+//     issue {1}{2}{3}     a command buffer each: waits for its edges and for the lane's value n -
+//     1,
 //                         work, a signal of n
 //     edge to (lane, n)   encodeWaitForEvent: of that lane's event, of any device of the process
 //     poll()              status of the oldest buffers
@@ -116,15 +117,15 @@ class Lane final : public timeline::NativeQueue, private Watched {
   timeline::EntryGuard* const guard_;
   const timeline::QueueCapabilities capabilities_;
   Retained<id<MTLCommandQueue>> queue_;
-  Retained<id<MTLFence>> fence_;          // orders the encoders of each of its buffers
-  Retained<id<MTLSharedEvent>> order_;    // orders the buffers of one submission; made when needed
-  Ref<Watch> watch_;                      // with the event
+  Retained<id<MTLFence>> fence_;        // orders the encoders of each of its buffers
+  Retained<id<MTLSharedEvent>> order_;  // orders the buffers of one submission; made when needed
+  Ref<Watch> watch_;                    // with the event
   Slot slots_[kMaxInFlight];
 
-  std::uint64_t order_value_ = 0;                // the issuer's: last value that order_ is to get
-  base::Atomic<std::uint32_t> buffers_{0};       // in flight: made, and not known to have ended
-  base::Atomic<std::uint64_t> issued_{0};        // written after the buffers were committed
-  base::Atomic<std::uint64_t> reached_{0};       // written under mutex_
+  std::uint64_t order_value_ = 0;           // the issuer's: last value that order_ is to get
+  base::Atomic<std::uint32_t> buffers_{0};  // in flight: made, and not known to have ended
+  base::Atomic<std::uint64_t> issued_{0};   // written after the buffers were committed
+  base::Atomic<std::uint64_t> reached_{0};  // written under mutex_
 
   base::Mutex mutex_;  // held while statuses are read
   base::Atomic<bool> abandoned_{false};

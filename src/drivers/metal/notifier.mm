@@ -90,8 +90,7 @@ Status Notifier::start() {
 }
 
 Result<Ref<Watch>> Notifier::add(Watched& lane, Retained<id<MTLSharedEvent>> event) {
-  auto watch =
-      Ref<Watch>::adopt(new (std::nothrow) Watch(lane, std::move(event), listener_.get()));
+  auto watch = Ref<Watch>::adopt(new (std::nothrow) Watch(lane, std::move(event), listener_.get()));
   base::LockGuard lock(mutex_);
   if (watch && watches_.push_back(watch)) return watch;
   return error(StatusCode::kResourceExhausted, "metal: no memory for a lane");

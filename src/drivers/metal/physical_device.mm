@@ -11,8 +11,7 @@
 namespace halyard::inline v0::metal {
 
 Result<Ref<PhysicalDevice>> PhysicalDevice::create(Retained<id<MTLDevice>> device) {
-  auto physical =
-      Ref<PhysicalDevice>::adopt(new (std::nothrow) PhysicalDevice(std::move(device)));
+  auto physical = Ref<PhysicalDevice>::adopt(new (std::nothrow) PhysicalDevice(std::move(device)));
   if (physical) return physical;
   return error(StatusCode::kResourceExhausted, "metal: no memory for a device");
 }
@@ -44,10 +43,10 @@ hal::DeviceLimits PhysicalDevice::limits() const noexcept {
   limits.max_buffer_size = [handle() maxBufferLength];
   std::fill_n(limits.max_groups, 3, kMaxGroups);
   const MTLSize most = [handle() maxThreadsPerThreadgroup];
-  limits.max_workgroup_items = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(most.width, kernel::kMaxWorkgroupItems));
-  limits.max_shared_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(
-      [handle() maxThreadgroupMemoryLength], kernel::kMaxSharedBytes));
+  limits.max_workgroup_items =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(most.width, kernel::kMaxWorkgroupItems));
+  limits.max_shared_bytes = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>([handle() maxThreadgroupMemoryLength], kernel::kMaxSharedBytes));
   limits.max_bindings = kernel::kMaxBindings;
   limits.max_constants_bytes = kernel::kMaxConstantsBytes;
   limits.max_in_flight = kMaxInFlight;

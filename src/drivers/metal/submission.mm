@@ -50,9 +50,7 @@ Submission::State Submission::state() const noexcept {
 
 NSError* Submission::error() const noexcept { return [buffer() error]; }
 
-Nanoseconds Submission::started_at() const noexcept {
-  return nanoseconds([buffer() GPUStartTime]);
-}
+Nanoseconds Submission::started_at() const noexcept { return nanoseconds([buffer() GPUStartTime]); }
 
 Nanoseconds Submission::ended_at() const noexcept { return nanoseconds([buffer() GPUEndTime]); }
 
