@@ -4,13 +4,14 @@
 // keeps the resources' memory, not the program's objects.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "simulation/metal/framework/device.h"
 #include "simulation/metal/framework/event.h"
 #include "simulation/metal/framework/pipeline.h"
 #include "simulation/metal/framework/resource.h"
@@ -67,12 +68,7 @@ struct Synchronize {
 struct Barrier {
   std::vector<ResourcePointer> resources;
 };
-// Writes a timestamp of 8 bytes.
-struct Sample {
-  ResourcePointer target;
-  std::uint64_t offset = 0;
-};
-using Command = std::variant<Dispatch, Copy, Fill, Synchronize, Barrier, Sample>;
+using Command = std::variant<Dispatch, Copy, Fill, Synchronize, Barrier>;
 
 // useResource:, useHeap: of an encoder. Holds for the commands after the first `from`.
 struct Use {
@@ -94,6 +90,8 @@ struct Pass {
   std::vector<Use> uses;
   std::vector<std::shared_ptr<Fence>> waits, updates;
   PassState state = PassState::kPending;
+  // Where the times of begin and end go, in nanoseconds: counter samples at stage boundaries.
+  std::vector<std::function<void(std::uint64_t)>> begin_samples, end_samples;
   // Every resource that a command names, once, with what is done to it. Made by end().
   struct Touch {
     ResourcePointer resource;
@@ -123,10 +121,12 @@ void touch(const Dispatch& dispatch, std::vector<Pass::Touch>& touched);
 // True if one of the passes must wait for the other because Metal tracks a resource that both use.
 bool have_hazard(const Pass& a, const Pass& b);
 
+// Reports what is wrong with a dispatch as the encoder sees it: slots that are not set, offsets that
+// the device's family does not align to, group sizes. False if nothing of it can run.
+bool check(const Dispatch& dispatch, const Device& device);
+
 // Executes the commands of a pass as a device would. The State is not locked. `resident`: what
-// residency sets of the queue and the command buffer hold. `retained`: the command buffer keeps its
-// resources. Returns the fault that ended it.
-struct Error;
+// residency sets of the queue and of the command buffer hold. Returns the fault that ended it.
 Error execute(Pass& pass, const std::vector<ResourcePointer>& resident);
 
 }  // namespace halyard::inline v0::sim::metal

@@ -62,6 +62,13 @@ struct Device {
   ErrorCode next_fault = ErrorCode::kNone;  // of fail_next()
 };
 
+enum class RemovalNotice : std::uint8_t { kAdded, kRequested, kRemoved };
+// Of MTLCopyAllDevicesWithObserver.
+struct RemovalObserver {
+  std::uint64_t number = 0;
+  std::function<void(Device&, RemovalNotice)> function;
+};
+
 // A thread of the framework.
 struct Worker {
   base::Thread thread;
@@ -94,6 +101,8 @@ struct State {
   bool has_later_worker = false;
   // Notifications of stores of the host that wait for the next signal of a device.
   std::vector<std::function<void()>> late_notifications;
+  std::vector<RemovalObserver> removal_observers;
+  std::uint64_t observers_made = 0;
   bool is_ending = false;
   base::Atomic<bool> is_child{false};  // after fork(2): nothing works
 };

@@ -171,6 +171,7 @@ Options read_options() {
   read_list("NIL", [&](std::string_view part) { return read_nil(options, part); });
   read_list("FAIL", [&](std::string_view part) { return read_failure(options, part); });
   read_bool("ABORTS", options.aborts);
+  read_bool("RACES", options.checks_races);
   read_bool("PRINTS", options.prints);
   read_bool("METAL3", options.has_metal3);
   read_bool("WARNINGS", options.compile_warnings);

@@ -79,7 +79,8 @@ struct Options {
   std::uint64_t max_objects = 0;  // buffers and heaps in one process; 0: no limit
   // A native wait fails with Timeout when nothing has progressed on any device for so long.
   Nanoseconds wait_timeout = 5'000'000'000;
-  std::uint64_t kernel_budget = 0;     // steps of one thread of a kernel; 0: the library's default
+  std::uint64_t kernel_budget = 0;  // basic blocks of one dispatch; then Timeout. 0: no limit
+  bool checks_races = false;        // kernels are searched for races
   unsigned faults_until_revoked = 4;   // faults after which submissions are ignored; 0: never
   bool compile_warnings = false;       // a library comes with an error object that is a warning
 };

@@ -124,7 +124,7 @@ Queue::Choice Queue::next() {
 void Queue::consider(std::size_t position, std::vector<Choice>& choices, bool& is_blocked) {
   const std::shared_ptr<CommandBuffer>& buffer = order_[position];
   if (buffer->status == Status::kCommitted) schedule(*buffer);
-  buffer->blocked_since = buffer->blocked_since != 0 ? -buffer->blocked_since : 0;
+  const Nanoseconds since = std::exchange(buffer->blocked_since, 0);
   bool is_first = true;
   for (std::size_t i = 0; i < buffer->items.size(); ++i) {
     Item& item = buffer->items[i];
@@ -134,8 +134,7 @@ void Queue::consider(std::size_t position, std::vector<Choice>& choices, bool& i
         choices.push_back({buffer, i, Choice::kItem, {}});
       } else if (is_first) {
         is_blocked = true;
-        buffer->blocked_since =
-            buffer->blocked_since != 0 ? -buffer->blocked_since : gpu::now();
+        buffer->blocked_since = since != 0 ? since : gpu::now();
       }
       break;  // it holds back the passes after it
     }
@@ -147,7 +146,6 @@ void Queue::consider(std::size_t position, std::vector<Choice>& choices, bool& i
     is_first = false;
     if (!options().adversities.reorder_encoders) break;
   }
-  if (buffer->blocked_since < 0) buffer->blocked_since = 0;
   if (is_first && !is_blocked && is_over(*buffer)) {
     choices.push_back({buffer, 0, Choice::kFinish, {}});
   }
@@ -181,7 +179,6 @@ void Queue::schedule(CommandBuffer& buffer) {
 void Queue::execute_item(gpu::Lock& lock, CommandBuffer& buffer, std::size_t number) {
   State& all = state();
   Item& item = buffer.items[number];
-  buffer.is_executing = true;
   if (buffer.gpu_start == 0) buffer.gpu_start = seconds();
   if (const auto* const signal = std::get_if<EventSignal>(&item.what)) {
     item.is_done = true;
@@ -214,7 +211,6 @@ void Queue::execute_item(gpu::Lock& lock, CommandBuffer& buffer, std::size_t num
       pass.state = PassState::kCompleted;
     }
   }
-  buffer.is_executing = false;
 }
 
 void Queue::doom(CommandBuffer& buffer, Error error) {

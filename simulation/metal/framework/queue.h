@@ -42,7 +42,6 @@ struct CommandBuffer : std::enable_shared_from_this<CommandBuffer> {
   Status status = Status::kNotEnqueued;
   bool is_committed = false;
   bool is_on_queue = false;  // enqueued, by enqueue() or by commit()
-  bool is_executing = false;
   Error error;
   Error doomed;  // a failure that waits for the queue's thread to see it
   double kernel_start = 0, kernel_end = 0, gpu_start = 0, gpu_end = 0;  // seconds
@@ -81,6 +80,11 @@ class Queue : public std::enable_shared_from_this<Queue> {
   // The State is locked: an event has changed, or a command buffer is to fail.
   void notify_event() {
     if (waits_for_event_) changed_.notify_all();
+  }
+  // The State is locked, and the process ends.
+  void notify_end() {
+    changed_.notify_all();
+    job_arrived_.notify_all();
   }
   void doom(CommandBuffer& buffer, Error error);
   // Fails all committed command buffers.
