@@ -84,6 +84,7 @@ enum class PassState : std::uint8_t { kUnknown = 0, kCompleted = 1, kAffected = 
 struct Pass {
   bool is_compute = false;
   bool is_concurrent = false;
+  bool is_barrier = false;  // barrierAfterQueueStages: it waits for all earlier passes of the queue
   std::string label;
   std::vector<std::string> signposts;
   std::vector<Command> commands;

@@ -159,7 +159,8 @@ bool Queue::may_run(std::size_t position, std::size_t item) const {
     for (std::size_t i = 0; i < end; ++i) {
       if (items[i].is_done) continue;
       const Pass* const other = pass_of(items[i]);
-      if (other != nullptr && (have_hazard(*other, pass) || is_fenced(*other, pass))) return false;
+      if (other == nullptr) continue;
+      if (pass.is_barrier || have_hazard(*other, pass) || is_fenced(*other, pass)) return false;
     }
   }
   return true;
