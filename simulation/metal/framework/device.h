@@ -103,6 +103,8 @@ struct State {
   std::vector<std::function<void()>> late_notifications;
   std::vector<RemovalObserver> removal_observers;
   std::uint64_t observers_made = 0;
+  // Releases the Objective-C objects of devices. Set when the first is made.
+  void (*forget_objects)() = nullptr;
   bool is_ending = false;
   base::Atomic<bool> is_child{false};  // after fork(2): nothing works
 };

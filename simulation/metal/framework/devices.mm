@@ -28,6 +28,7 @@ SimulatedMetalDevice* object_of(Device& device) {
   for (SimulatedMetalDevice* const object : objects().all) {
     if (object->device_ == &device) return object;
   }
+  state().forget_objects = &forget_device_objects;
   SimulatedMetalDevice* const made = [[SimulatedMetalDevice alloc] init];
   made->device_ = &device;
   made->name_ = [string(device.name) retain];

@@ -11,7 +11,7 @@ namespace halyard::inline v0::sim::metal {
 namespace {
 
 // How late a listener learns of a store of the host.
-constexpr Nanoseconds kListenerDelay = 2'000'000;
+constexpr Nanoseconds kListenerDelay = 20'000'000;
 
 // The State is locked.
 bool raise(Event& event, std::uint64_t value, const char* by, Notifications& due) {

@@ -78,6 +78,7 @@ EndOfProcess end_process() {
     for (const auto& worker : all.workers) worker->thread.join();
     all.workers.clear();
   }
+  if (state().forget_objects != nullptr) state().forget_objects();
   EndOfProcess end = {misuse_text(), leaks_text()};
   delete std::exchange(state_of_process(), new State);
   begin_process({});
