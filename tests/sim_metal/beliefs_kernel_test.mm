@@ -134,7 +134,8 @@ TEST_F(KernelBeliefs, B26_ThreadgroupMemory_IsNotZero) {
     #include <metal_stdlib>
     using namespace metal;
     kernel void peek(device uint* out [[buffer(0)]], threadgroup uint* memory [[threadgroup(0)]],
-                     uint i [[thread_index_in_threadgroup]]) { out[i] = memory[i]; })", "peek");
+                     uint i [[thread_index_in_threadgroup]]) { out[i] = memory[i]; })",
+                                                     "peek");
   id<MTLBuffer> const target = buffer(16);
   std::memset([target contents], 0, 16);
   for (const NSUInteger length : {16U, 20U}) {
@@ -219,13 +220,15 @@ TEST_F(KernelBeliefs, B30_LibraryWithWarnings_SetsError) {
   options.compile_warnings = true;
   begin(options);
   NSError* error = nil;
-  id<MTLLibrary> const good =
-      [device_ newLibraryWithSource:[NSString stringWithUTF8String:kPlain] options:nil error:&error];
+  id<MTLLibrary> const good = [device_ newLibraryWithSource:[NSString stringWithUTF8String:kPlain]
+                                                    options:nil
+                                                      error:&error];
   EXPECT_TRUE(good != nil);
   EXPECT_EQ([error code], MTLLibraryErrorCompileWarning);
   [good release];
   error = nil;
-  EXPECT_TRUE([device_ newLibraryWithSource:@"kernel void broken(" options:nil error:&error] == nil);
+  EXPECT_TRUE([device_ newLibraryWithSource:@"kernel void broken(" options:nil
+                                      error:&error] == nil);
   EXPECT_EQ([error code], MTLLibraryErrorCompileFailure);
 }
 
@@ -246,7 +249,8 @@ TEST_F(KernelBeliefs, B32_CompareExchange_MayFailForNoReason) {
         }
         out[0] += tries;
       }
-    })", "exchange");
+    })",
+                                                     "exchange");
   id<MTLBuffer> const target = buffer(16), tries = buffer(16);
   words(target)[0] = 0;
   words(tries)[0] = 0;
@@ -276,7 +280,8 @@ TEST_F(KernelBeliefs, B33_EndlessKernel_TimesOut) {
     kernel void spin(device atomic_uint* flag [[buffer(0)]]) {
       while (atomic_load_explicit(flag, memory_order_relaxed) == 0) {
       }
-    })", "spin");
+    })",
+                                                     "spin");
   id<MTLBuffer> const target = buffer(16);
   words(target)[0] = 0;
   run(state, target);
@@ -293,9 +298,10 @@ TEST_F(KernelBeliefs, B37_IndirectCommands_NeedUseResource) {
   id<MTLFunction> const function = [made newFunctionWithName:@"add"];
   [wanted setComputeFunction:function];
   [wanted setSupportIndirectCommandBuffers:YES];
-  id<MTLComputePipelineState> const state =
-      [device_ newComputePipelineStateWithDescriptor:wanted options:0 reflection:nullptr
-                                               error:nullptr];
+  id<MTLComputePipelineState> const state = [device_ newComputePipelineStateWithDescriptor:wanted
+                                                                                   options:0
+                                                                                reflection:nullptr
+                                                                                     error:nullptr];
   MTLIndirectCommandBufferDescriptor* const descriptor =
       [[MTLIndirectCommandBufferDescriptor alloc] init];
   [descriptor setCommandTypes:MTLIndirectCommandTypeConcurrentDispatch];
@@ -406,11 +412,12 @@ TEST_F(KernelBeliefs, B43_FunctionConstants_HaveNoDefaults) {
   EXPECT_TRUE(error != nil);
   const std::uint32_t five = 5;
   [values setConstantValue:&five type:MTLDataTypeUInt atIndex:0];
-  id<MTLFunction> const function = [made newFunctionWithName:@"put" constantValues:values
+  id<MTLFunction> const function = [made newFunctionWithName:@"put"
+                                              constantValues:values
                                                        error:&error];
   ASSERT_TRUE(function != nil);
-  id<MTLComputePipelineState> const state =
-      [device_ newComputePipelineStateWithFunction:function error:&error];
+  id<MTLComputePipelineState> const state = [device_ newComputePipelineStateWithFunction:function
+                                                                                   error:&error];
   id<MTLBuffer> const target = buffer(16);
   run(state, target);
   EXPECT_EQ(words(target)[0], 5U);

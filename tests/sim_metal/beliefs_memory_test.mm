@@ -24,8 +24,8 @@ class MemoryBeliefs : public MetalTest {
                         uint i [[thread_position_in_grid]]) { arguments.out[i] = 42; })");
     id<MTLFunction> const function = [made newFunctionWithName:@"write"];
     *encoder = [function newArgumentEncoderWithBufferIndex:0];
-    id<MTLComputePipelineState> const state =
-        [device_ newComputePipelineStateWithFunction:function error:nullptr];
+    id<MTLComputePipelineState> const state = [device_ newComputePipelineStateWithFunction:function
+                                                                                     error:nullptr];
     [function release];
     [made release];
     return state;
@@ -108,10 +108,9 @@ TEST_F(MemoryBeliefs, B15_HeapBuffers_AreUntracked) {
     if (is_tracked) [descriptor setHazardTrackingMode:MTLHazardTrackingModeTracked];
     id<MTLHeap> const heap = [device_ newHeapWithDescriptor:descriptor];
     [descriptor release];
-    id<MTLBuffer> const target = [heap newBufferWithLength:64
-                                                   options:MTLResourceStorageModeShared];
-    EXPECT_EQ([target hazardTrackingMode], is_tracked ? MTLHazardTrackingModeTracked
-                                                      : MTLHazardTrackingModeUntracked);
+    id<MTLBuffer> const target = [heap newBufferWithLength:64 options:MTLResourceStorageModeShared];
+    EXPECT_EQ([target hazardTrackingMode],
+              is_tracked ? MTLHazardTrackingModeTracked : MTLHazardTrackingModeUntracked);
     int wrong = 0;
     for (int round = 0; round < 100; ++round) {
       id<MTLCommandBuffer> const commands = [queue_ commandBuffer];

@@ -234,8 +234,7 @@ TEST_F(Beliefs, B10_WaitUntilCompleted_SaysNothingOfErrors) {
   NSError* const error = [commands error];
   EXPECT_EQ([error code], MTLCommandBufferErrorOutOfMemory);
   EXPECT_STREQ([[error domain] UTF8String], "MTLCommandBufferErrorDomain");
-  NSArray* const encoders =
-      [[error userInfo] objectForKey:MTLCommandBufferEncoderInfoErrorKey];
+  NSArray* const encoders = [[error userInfo] objectForKey:MTLCommandBufferEncoderInfoErrorKey];
   ASSERT_EQ([encoders count], 1U);
   id<MTLCommandBufferEncoderInfo> const info = [encoders objectAtIndex:0];
   EXPECT_EQ([info errorState], MTLCommandEncoderErrorStatePending);

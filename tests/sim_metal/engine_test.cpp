@@ -31,8 +31,11 @@ class Engine : public ::testing::Test {
   }
   ResourcePointer buffer(std::size_t length, Storage storage = Storage::kShared,
                          bool is_tracked = true) {
-    return Resource::create({.device = device_, .length = length, .storage = storage,
-                             .is_tracked = is_tracked, .heap = nullptr});
+    return Resource::create({.device = device_,
+                             .length = length,
+                             .storage = storage,
+                             .is_tracked = is_tracked,
+                             .heap = nullptr});
   }
   static Pass& add_pass(CommandBuffer& to, Command command) {
     auto pass = std::make_unique<Pass>();

@@ -45,7 +45,8 @@ class MetalTest : public ::testing::Test {
   }
 
   // +1.
-  id<MTLBuffer> buffer(NSUInteger length, MTLResourceOptions options = MTLResourceStorageModeShared) {
+  id<MTLBuffer> buffer(NSUInteger length,
+                       MTLResourceOptions options = MTLResourceStorageModeShared) {
     return [device_ newBufferWithLength:length options:options];
   }
   static std::uint8_t* bytes(id<MTLBuffer> buffer) {
@@ -78,10 +79,9 @@ class MetalTest : public ::testing::Test {
   // +1; fails the test without one.
   id<MTLLibrary> library(const char* source, MTLCompileOptions* options = nil) {
     NSError* error = nil;
-    id<MTLLibrary> const made =
-        [device_ newLibraryWithSource:[NSString stringWithUTF8String:source]
-                              options:options
-                                error:&error];
+    id<MTLLibrary> const made = [device_ newLibraryWithSource:[NSString stringWithUTF8String:source]
+                                                      options:options
+                                                        error:&error];
     EXPECT_TRUE(made != nil) << [[error localizedDescription] UTF8String];
     return made;
   }
@@ -92,8 +92,8 @@ class MetalTest : public ::testing::Test {
     id<MTLFunction> const function =
         [made newFunctionWithName:[NSString stringWithUTF8String:name]];
     NSError* error = nil;
-    id<MTLComputePipelineState> const state =
-        [device_ newComputePipelineStateWithFunction:function error:&error];
+    id<MTLComputePipelineState> const state = [device_ newComputePipelineStateWithFunction:function
+                                                                                     error:&error];
     EXPECT_TRUE(state != nil) << [[error localizedDescription] UTF8String];
     [function release];
     [made release];

@@ -23,8 +23,7 @@
   made->device_ = [device retain];
   made->members_ = std::move(members);
   // Offsets of argument buffers are those of `constant` buffers.
-  made->alignment_ =
-      std::max<std::size_t>(alignment, device->device_->is_unified() ? 16 : 256);
+  made->alignment_ = std::max<std::size_t>(alignment, device->device_->is_unified() ? 16 : 256);
   made->length_ = (length + 15) / 16 * 16;
   metal::count_created(metal::Class::kArgumentEncoder);
   return made;
@@ -63,9 +62,9 @@
                                          std::to_string(alignment_));
   }
   if (offset > target_->length() || length_ > target_->length() - offset) {
-    metal::fail_assertion("argument-buffer",
-                          "setArgumentBuffer: " + std::to_string(length_) + " bytes at offset " +
-                              std::to_string(offset) + " are outside of " + target_->text());
+    metal::fail_assertion("argument-buffer", "setArgumentBuffer: " + std::to_string(length_) +
+                                                 " bytes at offset " + std::to_string(offset) +
+                                                 " are outside of " + target_->text());
     target_ = nullptr;
   } else if (target_->host() == nullptr) {
     metal::report("argument-buffer", "setArgumentBuffer: " + target_->text() +
@@ -136,9 +135,7 @@
                   "supportIndirectCommandBuffers");
   }
 }
-- (void)setKernelBuffer:(id<MTLBuffer>)buffer
-                 offset:(NSUInteger)offset
-                atIndex:(NSUInteger)index {
+- (void)setKernelBuffer:(id<MTLBuffer>)buffer offset:(NSUInteger)offset atIndex:(NSUInteger)index {
   if (index >= slots_) {
     metal::fail_assertion("slot-index", "setKernelBuffer: index " + std::to_string(index) +
                                             " is not below maxKernelBufferBindCount");

@@ -22,17 +22,16 @@ bool is_inside(const metal::Resource& resource, NSUInteger offset, NSUInteger le
 // Apple, MTLBlitCommandEncoder: on macOS offsets and lengths are multiples of 4.
 void check_multiple_of_4(NSUInteger number, const char* what) {
   if (number % 4 == 0) return;
-  metal::report_tolerated("blit-alignment",
-                          std::string(what) + " " + std::to_string(number) +
-                              " is not a multiple of 4, as macOS demands");
+  metal::report_tolerated("blit-alignment", std::string(what) + " " + std::to_string(number) +
+                                                " is not a multiple of 4, as macOS demands");
 }
 
 }  // namespace
 
 @implementation SimulatedMetalEncoder
 - (instancetype)initWithCommandBuffer:(SimulatedMetalCommandBuffer*)commands
-                             compute:(bool)is_compute
-                          concurrent:(bool)is_concurrent {
+                              compute:(bool)is_compute
+                           concurrent:(bool)is_concurrent {
   self = [super init];
   if (self == nil) return nil;
   commands_ = [commands retain];
@@ -117,7 +116,8 @@ void check_multiple_of_4(NSUInteger number, const char* what) {
   }
   for (const auto& updated : pass->updates) {
     if (updated != object->fence_) continue;
-    metal::report("fence-order", "waitForFence: after updateFence: of the same fence in one encoder");
+    metal::report("fence-order",
+                  "waitForFence: after updateFence: of the same fence in one encoder");
   }
   [commands_ keep:fence];
   pass->waits.push_back(object->fence_);

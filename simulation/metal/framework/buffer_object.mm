@@ -261,7 +261,8 @@ constexpr std::size_t kHeapAlignment = 256;
 - (bool)hasOptions:(MTLResourceOptions)options {
   if ((options & 0xff) == (options_ & 0xff)) return true;
   metal::report("heap-options", "the options of a buffer differ in storage or cache mode from "
-                                "those of " + resource_->text());
+                                "those of " +
+                                    resource_->text());
   return false;
 }
 - (void)release:(std::size_t)offset length:(std::size_t)length {

@@ -78,7 +78,13 @@ struct Use {
 };
 
 // As MTLCommandEncoderErrorState.
-enum class PassState : std::uint8_t { kUnknown = 0, kCompleted = 1, kAffected = 2, kPending = 3, kFaulted = 4 };
+enum class PassState : std::uint8_t {
+  kUnknown = 0,
+  kCompleted = 1,
+  kAffected = 2,
+  kPending = 3,
+  kFaulted = 4
+};
 
 // What one encoder has recorded.
 struct Pass {
@@ -122,8 +128,8 @@ void touch(const Dispatch& dispatch, std::vector<Pass::Touch>& touched);
 // True if one of the passes must wait for the other because Metal tracks a resource that both use.
 bool have_hazard(const Pass& a, const Pass& b);
 
-// Reports what is wrong with a dispatch as the encoder sees it: slots that are not set, offsets that
-// the device's family does not align to, group sizes. False if nothing of it can run.
+// Reports what is wrong with a dispatch as the encoder sees it: slots that are not set, offsets
+// that the device's family does not align to, group sizes. False if nothing of it can run.
 bool check(const Dispatch& dispatch, const Device& device);
 
 // Executes the commands of a pass as a device would. The State is not locked. `resident`: what

@@ -112,10 +112,10 @@ SimulatedMetalLibrary* new_library(SimulatedMetalDevice* device, const std::stri
   if (text.starts_with(kTextLibrary)) {
     return metal::new_library(self, text.substr(kTextLibrary.size()), nil, error);
   }
-  metal::set_error(error, metal::library_error(
-                              MTLLibraryErrorUnsupported,
-                              "a compiled metallib holds code for Apple's GPUs, which the "
-                              "simulation does not execute: make the library from source"));
+  metal::set_error(
+      error, metal::library_error(MTLLibraryErrorUnsupported,
+                                  "a compiled metallib holds code for Apple's GPUs, which the "
+                                  "simulation does not execute: make the library from source"));
   return nil;
 }
 - (id<MTLLibrary>)newLibraryWithURL:(NSURL*)url error:(NSError**)error {
@@ -124,8 +124,8 @@ SimulatedMetalLibrary* new_library(SimulatedMetalDevice* device, const std::stri
 - (id<MTLLibrary>)newLibraryWithFile:(NSString*)path error:(NSError**)error {
   std::string text;
   if (!read_file(metal::text(path), &text)) {
-    metal::set_error(error, metal::library_error(MTLLibraryErrorFileNotFound,
-                                                 "no file " + metal::text(path)));
+    metal::set_error(
+        error, metal::library_error(MTLLibraryErrorFileNotFound, "no file " + metal::text(path)));
     return nil;
   }
   return [self newLibraryWithText:text error:error];
@@ -143,8 +143,8 @@ SimulatedMetalLibrary* new_library(SimulatedMetalDevice* device, const std::stri
 }
 - (id<MTLLibrary>)newDefaultLibraryWithBundle:(NSBundle*)bundle error:(NSError**)error {
   (void)bundle;
-  metal::set_error(error, metal::library_error(MTLLibraryErrorFileNotFound,
-                                               "no default library in the bundle"));
+  metal::set_error(
+      error, metal::library_error(MTLLibraryErrorFileNotFound, "no default library in the bundle"));
   return nil;
 }
 
@@ -176,10 +176,10 @@ SimulatedMetalLibrary* new_library(SimulatedMetalDevice* device, const std::stri
                                                  "the function is in none of the archives"));
     return nil;
   }
-  SimulatedMetalPipeline* const made = metal::new_pipeline(
-      self, function, [descriptor maxTotalThreadsPerThreadgroup],
-      [descriptor threadGroupSizeIsMultipleOfThreadExecutionWidth],
-      [descriptor supportIndirectCommandBuffers], [descriptor label], error);
+  SimulatedMetalPipeline* const made =
+      metal::new_pipeline(self, function, [descriptor maxTotalThreadsPerThreadgroup],
+                          [descriptor threadGroupSizeIsMultipleOfThreadExecutionWidth],
+                          [descriptor supportIndirectCommandBuffers], [descriptor label], error);
   if (reflection != nullptr) *reflection = [made reflection];
   return made;
 }
@@ -191,11 +191,10 @@ SimulatedMetalLibrary* new_library(SimulatedMetalDevice* device, const std::stri
   dispatch_async(dispatch_get_global_queue(0, 0), ^{
     NSError* error = nil;
     MTLComputePipelineReflection* reflection = nil;
-    id<MTLComputePipelineState> const made =
-        [self newComputePipelineStateWithFunction:function
-                                          options:options
-                                       reflection:&reflection
-                                            error:&error];
+    id<MTLComputePipelineState> const made = [self newComputePipelineStateWithFunction:function
+                                                                               options:options
+                                                                            reflection:&reflection
+                                                                                 error:&error];
     handler(made, reflection, error);
     [made release];
     [function release];
@@ -209,11 +208,10 @@ SimulatedMetalLibrary* new_library(SimulatedMetalDevice* device, const std::stri
   dispatch_async(dispatch_get_global_queue(0, 0), ^{
     NSError* error = nil;
     MTLComputePipelineReflection* reflection = nil;
-    id<MTLComputePipelineState> const made =
-        [self newComputePipelineStateWithDescriptor:copied
-                                            options:options
-                                         reflection:&reflection
-                                              error:&error];
+    id<MTLComputePipelineState> const made = [self newComputePipelineStateWithDescriptor:copied
+                                                                                 options:options
+                                                                              reflection:&reflection
+                                                                                   error:&error];
     handler(made, reflection, error);
     [made release];
     [copied release];
@@ -224,8 +222,8 @@ SimulatedMetalLibrary* new_library(SimulatedMetalDevice* device, const std::stri
   [function retain];
   dispatch_async(dispatch_get_global_queue(0, 0), ^{
     NSError* error = nil;
-    id<MTLComputePipelineState> const made =
-        [self newComputePipelineStateWithFunction:function error:&error];
+    id<MTLComputePipelineState> const made = [self newComputePipelineStateWithFunction:function
+                                                                                 error:&error];
     handler(made, error);
     [made release];
     [function release];

@@ -45,8 +45,8 @@ metal::Size3 size_of(MTLSize size) { return {size.width, size.height, size.depth
     return;
   }
   if (length > kLongestBytes) {
-    metal::report_tolerated("set-bytes", "setBytes: of " + std::to_string(length) +
-                                             " bytes: Apple's limit is 4096");
+    metal::report_tolerated(
+        "set-bytes", "setBytes: of " + std::to_string(length) + " bytes: Apple's limit is 4096");
   }
   const auto* const begin = static_cast<const std::byte*>(bytes);
   bindings_[index] = {nullptr, 0,

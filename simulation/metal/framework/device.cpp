@@ -77,12 +77,14 @@ Error make_error(ErrorCode code, const std::string& detail) {
       text = "Caused GPU Address Fault Error (0000000b:kIOGPUCommandBufferCallbackErrorPageFault)";
       break;
     case ErrorCode::kAccessRevoked:
-      text = "Ignored (for causing prior/excessive GPU errors) "
-             "(00000004:kIOGPUCommandBufferCallbackErrorSubmissionsIgnored)";
+      text =
+          "Ignored (for causing prior/excessive GPU errors) "
+          "(00000004:kIOGPUCommandBufferCallbackErrorSubmissionsIgnored)";
       break;
     case ErrorCode::kNotPermitted:
-      text = "Insufficient Permission (to submit GPU work from background) "
-             "(00000006:kIOGPUCommandBufferCallbackErrorBackgroundExecutionNotPermitted)";
+      text =
+          "Insufficient Permission (to submit GPU work from background) "
+          "(00000006:kIOGPUCommandBufferCallbackErrorBackgroundExecutionNotPermitted)";
       break;
     case ErrorCode::kOutOfMemory:
       text = "Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)";
@@ -111,7 +113,8 @@ bool Device::supports_family(int wanted) const {
   if (wanted >= 3001 && wanted <= 3003) return true;
   if (wanted == 5001) return options().has_metal3;
   if (is_unified()) {
-    return (wanted >= 1001 && wanted <= family) || (wanted <= 2002 && wanted >= 2001 && family >= 1007);
+    return (wanted >= 1001 && wanted <= family) ||
+           (wanted <= 2002 && wanted >= 2001 && family >= 1007);
   }
   return wanted >= 2001 && wanted <= family;
 }
@@ -166,9 +169,7 @@ void run_later(Nanoseconds delay, std::function<void()> function) {
   all.later_arrived.notify_all();
 }
 
-std::uint64_t decide(std::uint64_t limit) {
-  return choose(++state().decisions, 0x6d65, limit);
-}
+std::uint64_t decide(std::uint64_t limit) { return choose(++state().decisions, 0x6d65, limit); }
 
 void note_progress() {
   State& all = state();

@@ -204,7 +204,8 @@ halyard::base::Atomic<std::uint64_t> next_number{1};
   if (memory == nullptr || reinterpret_cast<std::uintptr_t>(memory) % page != 0 ||
       length % page != 0) {
     metal::report("no-copy-pages", "newBufferWithBytesNoCopy: pointer and length are whole pages "
-                                   "of " + std::to_string(page) + " bytes");
+                                   "of " +
+                                       std::to_string(page) + " bytes");
     return nil;
   }
   if (((options >> 4) & 3) == static_cast<NSUInteger>(metal::Storage::kPrivate)) {
@@ -296,28 +297,28 @@ halyard::base::Atomic<std::uint64_t> next_number{1};
   return [[SimulatedMetalSharedEvent alloc] initWithEvent:std::move(event)];
 }
 
-- (id<MTLIndirectCommandBuffer>)
-    newIndirectCommandBufferWithDescriptor:(MTLIndirectCommandBufferDescriptor*)descriptor
-                           maxCommandCount:(NSUInteger)count
-                                   options:(MTLResourceOptions)options {
+- (id<MTLIndirectCommandBuffer>)newIndirectCommandBufferWithDescriptor:
+                                    (MTLIndirectCommandBufferDescriptor*)descriptor
+                                                       maxCommandCount:(NSUInteger)count
+                                                               options:(MTLResourceOptions)options {
   if (!is_usable(self) || count == 0) return nil;
   if (metal::is_nil(metal::Class::kIndirectCommandBuffer)) return nil;
-  const NSUInteger kinds = MTLIndirectCommandTypeConcurrentDispatch |
-                           MTLIndirectCommandTypeConcurrentDispatchThreads;
+  const NSUInteger kinds =
+      MTLIndirectCommandTypeConcurrentDispatch | MTLIndirectCommandTypeConcurrentDispatchThreads;
   if ([descriptor commandTypes] == 0 || ([descriptor commandTypes] & ~kinds) != 0) {
     metal::report("indirect-types", "an indirect command buffer of compute has only concurrent "
                                     "dispatches: draws are not simulated");
     return nil;
   }
-  const std::shared_ptr<metal::Resource> resource = metal::Resource::create(
-      {.device = device_,
-       .length = count * 256,
-       .storage = metal::Storage::kPrivate,
-       .is_tracked = true,
-       .is_heap = false,
-       .host_memory = nullptr,
-       .heap = nullptr,
-       .heap_offset = 0});
+  const std::shared_ptr<metal::Resource> resource =
+      metal::Resource::create({.device = device_,
+                               .length = count * 256,
+                               .storage = metal::Storage::kPrivate,
+                               .is_tracked = true,
+                               .is_heap = false,
+                               .host_memory = nullptr,
+                               .heap = nullptr,
+                               .heap_offset = 0});
   if (resource == nullptr) return nil;
   auto* const made = [[SimulatedMetalIndirectCommandBuffer alloc] init];
   made->device_ = [self retain];
@@ -326,8 +327,8 @@ halyard::base::Atomic<std::uint64_t> next_number{1};
   made->purgeable_ = MTLPurgeableStateNonVolatile;
   made->inherits_buffers_ = [descriptor inheritBuffers];
   made->inherits_pipeline_ = [descriptor inheritPipelineState];
-  const NSUInteger slots = std::min<NSUInteger>([descriptor maxKernelBufferBindCount],
-                                                metal::kBufferSlots);
+  const NSUInteger slots =
+      std::min<NSUInteger>([descriptor maxKernelBufferBindCount], metal::kBufferSlots);
   for (NSUInteger i = 0; i < count; ++i) {
     SimulatedMetalIndirectCommand* const one = [[SimulatedMetalIndirectCommand alloc] init];
     one->slots_ = slots;
@@ -356,9 +357,9 @@ halyard::base::Atomic<std::uint64_t> next_number{1};
 - (BOOL)supportsCounterSampling:(MTLCounterSamplingPoint)point {
   return point == MTLCounterSamplingPointAtStageBoundary;  // as Apple GPUs
 }
-- (id<MTLCounterSampleBuffer>)
-    newCounterSampleBufferWithDescriptor:(MTLCounterSampleBufferDescriptor*)descriptor
-                                   error:(NSError**)error {
+- (id<MTLCounterSampleBuffer>)newCounterSampleBufferWithDescriptor:
+                                  (MTLCounterSampleBufferDescriptor*)descriptor
+                                                             error:(NSError**)error {
   if (!is_usable(self) || [descriptor counterSet] == nil || [descriptor sampleCount] == 0 ||
       metal::is_nil(metal::Class::kCounterSampleBuffer)) {
     metal::set_error(error, metal::library_error(1, "the descriptor lacks a counter set or count"));

@@ -14,8 +14,9 @@ namespace halyard::inline v0::sim::metal {
 namespace {
 
 Error freed(const Resource& resource) {
-  report("used-after-free", resource.text() + " is used by a command that runs after the program "
-                                              "deallocated it");
+  report("used-after-free", resource.text() +
+                                " is used by a command that runs after the program "
+                                "deallocated it");
   return make_error(ErrorCode::kInvalidResource, resource.text());
 }
 
@@ -47,8 +48,9 @@ class Observer final : public msl::Observer {
     if (best.residency != msl::Residency::kUnknown) return best;
     const Place place = place_of(address);
     if (place.text.empty()) return best;
-    // Only this place: other resources of the same heap may be declared.
-    return {address, address + 1, msl::Residency::kNotDeclared};
+    // Not the whole heap: others of its buffers may be declared. 16 bytes: the widest access.
+    if (place.is_heap) return {address, address + 16, msl::Residency::kNotDeclared};
+    return {place.begin, place.end, msl::Residency::kNotDeclared};
   }
 
   bool report(const msl::Report& what) noexcept override {
@@ -56,8 +58,9 @@ class Observer final : public msl::Observer {
     const std::string text = where.empty() ? what.text : what.text + " (" + where + ")";
     switch (what.fault) {
       case msl::Fault::kNotDeclared:
-        metal::report("missing-use-resource",
-                      text + ": no useResource:, useHeap: or residency set of this encoder names it");
+        metal::report(
+            "missing-use-resource",
+            text + ": no useResource:, useHeap: or residency set of this encoder names it");
         return !options().strict;
       case msl::Fault::kReadOnly:
         metal::report("write-through-read-usage", text);
@@ -138,8 +141,7 @@ struct Executor {
         buffers.push_back({argument.index, binding.resource->address() + binding.offset,
                            binding.resource->length() - binding.offset, is_writable});
       } else if (binding.bytes != nullptr) {
-        buffers.push_back({argument.index,
-                           reinterpret_cast<std::uint64_t>(binding.bytes->data()),
+        buffers.push_back({argument.index, reinterpret_cast<std::uint64_t>(binding.bytes->data()),
                            binding.bytes->size(), false});
       }
     }

@@ -60,11 +60,11 @@ const msl::Argument* argument_at(const msl::Function& function, NSUInteger index
   msl::FunctionResult result = library_->function(wanted, values);
   if (result.function == nullptr) {
     const bool is_unknown = result.log.empty();
-    metal::set_error(error, metal::library_error(
-                                is_unknown ? MTLLibraryErrorFunctionNotFound
-                                           : MTLLibraryErrorCompileFailure,
-                                is_unknown ? "function \"" + wanted + "\" does not exist in library"
-                                           : result.log));
+    metal::set_error(
+        error,
+        metal::library_error(
+            is_unknown ? MTLLibraryErrorFunctionNotFound : MTLLibraryErrorCompileFailure,
+            is_unknown ? "function \"" + wanted + "\" does not exist in library" : result.log));
     return nil;
   }
   SimulatedMetalFunction* const made = [[SimulatedMetalFunction alloc] init];
@@ -160,13 +160,12 @@ const msl::Argument* argument_at(const msl::Function& function, NSUInteger index
   std::size_t length = argument->size;
   for (const msl::Member& member : argument->members) {
     for (std::uint32_t i = 0; i < member.array_length; ++i) {
-      const std::uint32_t id =
-          member.id >= 0 ? static_cast<std::uint32_t>(member.id) + i
-                         : static_cast<std::uint32_t>(members.size());
-      members.push_back({id, member.offset + i * member.array_stride, member.size,
-                         member.type == msl::DataType::kPointer ||
-                             member.element_type != msl::DataType::kNone,
-                         member.name});
+      const std::uint32_t id = member.id >= 0 ? static_cast<std::uint32_t>(member.id) + i
+                                              : static_cast<std::uint32_t>(members.size());
+      members.push_back(
+          {id, member.offset + i * member.array_stride, member.size,
+           member.type == msl::DataType::kPointer || member.element_type != msl::DataType::kNone,
+           member.name});
     }
     length = std::max<std::size_t>(length, member.offset + member.size);
   }

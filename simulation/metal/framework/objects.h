@@ -45,7 +45,7 @@ namespace metal = halyard::sim::metal;
   NSError* error_;
   NSUInteger error_options_;
   bool is_committed_;
-  id open_encoder_;  // not retained: the encoder retains the command buffer
+  id open_encoder_;                    // not retained: the encoder retains the command buffer
   std::unordered_set<id> references_;  // retained
   std::vector<id> residency_sets_;     // retained
 }
@@ -72,8 +72,8 @@ namespace metal = halyard::sim::metal;
   NSString* label_;
 }
 - (instancetype)initWithCommandBuffer:(SimulatedMetalCommandBuffer*)commands
-                             compute:(bool)is_compute
-                          concurrent:(bool)is_concurrent;
+                              compute:(bool)is_compute
+                           concurrent:(bool)is_concurrent;
 // The pass; ends the process if the encoder has ended.
 - (metal::Pass*)pass:(const char*)what;
 @end

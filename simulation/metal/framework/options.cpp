@@ -89,7 +89,7 @@ bool read_device(Options& options, std::string_view name) {
 bool read_adversity(Adversities& adversities, std::string_view name) {
   struct Named {
     std::string_view name;
-    bool Adversities::*member;
+    bool Adversities::* member;
   };
   static constexpr Named kAll[] = {
       {"out_of_order", &Adversities::out_of_order},

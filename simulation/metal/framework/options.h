@@ -26,13 +26,13 @@ enum class FailedSignals : std::uint8_t { kNever, kAlways, kBySeed };
 
 // Behaviour that Apple's documents permit, chosen by the seed where it is on.
 struct Adversities {
-  bool out_of_order = false;         // command buffers of a queue overlap and complete in any order
-  bool overtaking_waits = false;     // later buffers pass a buffer that waits for an event
-  bool late_handlers = false;        // handlers run late, in any order, on several threads
-  bool slow_completion = false;      // status changes some time after the last event signal
-  bool late_listeners = false;       // a store of the host notifies listeners late
-  bool snapshot_shared = false;      // shared memory is coherent only at command buffer boundaries
-  bool reorder_encoders = false;     // encoders that no hazard or fence orders run in any order
+  bool out_of_order = false;      // command buffers of a queue overlap and complete in any order
+  bool overtaking_waits = false;  // later buffers pass a buffer that waits for an event
+  bool late_handlers = false;     // handlers run late, in any order, on several threads
+  bool slow_completion = false;   // status changes some time after the last event signal
+  bool late_listeners = false;    // a store of the host notifies listeners late
+  bool snapshot_shared = false;   // shared memory is coherent only at command buffer boundaries
+  bool reorder_encoders = false;  // encoders that no hazard or fence orders run in any order
   bool interleave_dispatches = false;  // dispatches of a concurrent encoder run in any order
   bool victims = false;                // a fault also fails another command buffer in flight
   bool small_pipelines = false;        // pipelines with 448 or 832 threads, execution width by seed
@@ -79,10 +79,10 @@ struct Options {
   std::uint64_t max_objects = 0;  // buffers and heaps in one process; 0: no limit
   // A native wait fails with Timeout when nothing has progressed on any device for so long.
   Nanoseconds wait_timeout = 5'000'000'000;
-  std::uint64_t kernel_budget = 0;  // basic blocks of one dispatch; then Timeout. 0: no limit
-  bool checks_races = false;        // kernels are searched for races
-  unsigned faults_until_revoked = 4;   // faults after which submissions are ignored; 0: never
-  bool compile_warnings = false;       // a library comes with an error object that is a warning
+  std::uint64_t kernel_budget = 0;    // basic blocks of one dispatch; then Timeout. 0: no limit
+  bool checks_races = false;          // kernels are searched for races
+  unsigned faults_until_revoked = 4;  // faults after which submissions are ignored; 0: never
+  bool compile_warnings = false;      // a library comes with an error object that is a warning
 };
 
 // The options of this process. Read-only once an object of Metal exists.

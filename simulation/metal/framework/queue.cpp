@@ -353,9 +353,9 @@ void Queue::run_handlers() {
     ++handlers_running_;
     CommandBuffer& buffer = *job.buffer;
     const Adversities& adversities = options().adversities;
-    const bool is_late =
-        job.is_completion ? adversities.slow_completion || adversities.late_handlers
-                          : adversities.late_handlers;
+    const bool is_late = job.is_completion
+                             ? adversities.slow_completion || adversities.late_handlers
+                             : adversities.late_handlers;
     if (is_late) {
       const auto delay = static_cast<Nanoseconds>(decide(kLongestDelay));
       lock.unlock();
@@ -364,8 +364,8 @@ void Queue::run_handlers() {
     }
     if (job.is_completion && buffer.status < Status::kCompleted) publish_end(lock, buffer);
     {
-      auto handlers = std::move(job.is_completion ? buffer.completed_handlers
-                                                  : buffer.scheduled_handlers);
+      auto handlers =
+          std::move(job.is_completion ? buffer.completed_handlers : buffer.scheduled_handlers);
       lock.unlock();
       for (const auto& handler : handlers) handler();
       handlers.clear();

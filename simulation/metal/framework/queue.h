@@ -132,9 +132,9 @@ class Queue : public std::enable_shared_from_this<Queue> {
   Device& device_;
   const std::size_t capacity_;
   const std::uint64_t number_;
-  std::size_t unfinished_ = 0;  // made, not completed
-  std::size_t committed_ = 0;   // of these
-  std::deque<std::shared_ptr<CommandBuffer>> order_;   // in the queue's order, not completed
+  std::size_t unfinished_ = 0;                        // made, not completed
+  std::size_t committed_ = 0;                         // of these
+  std::deque<std::shared_ptr<CommandBuffer>> order_;  // in the queue's order, not completed
   std::deque<Job> jobs_;
   std::size_t handlers_running_ = 0;
   gpu::Condition changed_;  // the queue's thread has something to look at

@@ -68,8 +68,7 @@ void remove_set(std::vector<id>& sets, id set) {
   return [self bufferThatRetains:false options:0];
 }
 - (id<MTLCommandBuffer>)commandBufferWithDescriptor:(MTLCommandBufferDescriptor*)descriptor {
-  return [self bufferThatRetains:[descriptor retainedReferences]
-                         options:[descriptor errorOptions]];
+  return [self bufferThatRetains:[descriptor retainedReferences] options:[descriptor errorOptions]];
 }
 - (void)insertDebugCaptureBoundary {
 }

@@ -74,17 +74,26 @@ void fail_assertion(const char* rule, const std::string& text) {
 }
 
 const char* name(Class object_class) {
-  static constexpr std::array<const char*, kClasses> kNames = {
-      "MTLCommandQueue",          "MTLCommandBuffer",
-      "MTLComputeCommandEncoder", "MTLBlitCommandEncoder",
-      "MTLBuffer",                "MTLHeap",
-      "MTLEvent",                 "MTLSharedEvent",
-      "MTLSharedEventListener",   "MTLFence",
-      "MTLLibrary",               "MTLFunction",
-      "MTLComputePipelineState",  "MTLArgumentEncoder",
-      "MTLIndirectCommandBuffer", "MTLResidencySet",
-      "MTLBinaryArchive",         "MTLCounterSampleBuffer",
-      "MTLCaptureScope",          "descriptor"};
+  static constexpr std::array<const char*, kClasses> kNames = {"MTLCommandQueue",
+                                                               "MTLCommandBuffer",
+                                                               "MTLComputeCommandEncoder",
+                                                               "MTLBlitCommandEncoder",
+                                                               "MTLBuffer",
+                                                               "MTLHeap",
+                                                               "MTLEvent",
+                                                               "MTLSharedEvent",
+                                                               "MTLSharedEventListener",
+                                                               "MTLFence",
+                                                               "MTLLibrary",
+                                                               "MTLFunction",
+                                                               "MTLComputePipelineState",
+                                                               "MTLArgumentEncoder",
+                                                               "MTLIndirectCommandBuffer",
+                                                               "MTLResidencySet",
+                                                               "MTLBinaryArchive",
+                                                               "MTLCounterSampleBuffer",
+                                                               "MTLCaptureScope",
+                                                               "descriptor"};
   return kNames[static_cast<std::size_t>(object_class)];
 }
 
@@ -156,7 +165,8 @@ std::vector<ObjectCount> object_counts() {
 std::uint64_t live_objects(const std::string& class_name) {
   std::uint64_t live = 0;
   for (const ObjectCount& count : object_counts()) {
-    if (class_name == "*" || class_name == count.class_name) live += count.created - count.destroyed;
+    if (class_name == "*" || class_name == count.class_name)
+      live += count.created - count.destroyed;
   }
   return live;
 }

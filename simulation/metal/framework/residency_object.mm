@@ -123,8 +123,8 @@ constexpr char kFirstLine[] = "halyard simulated binary archive 1\n";
   std::FILE* const file = std::fopen(path.c_str(), "re");
   if (file == nullptr) return false;
   char line[1024];
-  const bool is_archive = std::fgets(line, sizeof(line), file) != nullptr &&
-                          std::string(line) == kFirstLine;
+  const bool is_archive =
+      std::fgets(line, sizeof(line), file) != nullptr && std::string(line) == kFirstLine;
   while (is_archive && std::fgets(line, sizeof(line), file) != nullptr) {
     std::string key = line;
     if (!key.empty() && key.back() == '\n') key.pop_back();
@@ -157,8 +157,8 @@ constexpr char kFirstLine[] = "halyard simulated binary archive 1\n";
     is_written &= std::fclose(file) == 0;
   }
   if (!is_written) {
-    metal::set_error(error, metal::archive_error(MTLBinaryArchiveErrorInvalidFile,
-                                                 "cannot write " + path));
+    metal::set_error(
+        error, metal::archive_error(MTLBinaryArchiveErrorInvalidFile, "cannot write " + path));
   }
   return is_written;
 }

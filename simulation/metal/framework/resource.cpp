@@ -56,9 +56,9 @@ std::byte* new_block(std::size_t length) {
 #define HALYARD_NOT_SANITIZED __attribute__((no_sanitize_thread))
 #endif
 
-// Hands the bytes of `from` that differ from `shadow` to `shadow` and `to`. The other side may write
-// others of the bytes meanwhile, as a device does: each byte is read once, and volatile, so that
-// there is no call of memcpy(3) that a sanitizer would see.
+// Hands the bytes of `from` that differ from `shadow` to `shadow` and `to`. The other side may
+// write others of the bytes meanwhile, as a device does: each byte is read once, and volatile, so
+// that there is no call of memcpy(3) that a sanitizer would see.
 HALYARD_NOT_SANITIZED void hand_over(const std::byte* from, std::byte* shadow, std::byte* to,
                                      std::size_t length) {
   using Word = const volatile std::uint64_t*;
@@ -208,8 +208,9 @@ void Resource::free_object() {
   is_freed.store(true);
   if (in_flight.load() == 0) return;
   report("freed-in-flight",
-         text() + " was deallocated while a command buffer that uses it had not completed "
-                  "(status < MTLCommandBufferStatusCompleted)");
+         text() +
+             " was deallocated while a command buffer that uses it had not completed "
+             "(status < MTLCommandBufferStatusCompleted)");
   // The object is gone, its bytes may be anything. Bytes of the program are the program's.
   if (gpu_ != description_.host_memory) std::memset(gpu_, kFreed, length());
 }
@@ -217,11 +218,9 @@ void Resource::free_object() {
 Place place_of(std::uint64_t address) {
   AddressTable& all = table();
   const std::lock_guard lock(all.mutex);
-  const auto contains = [&](const Resource& one) {
-    return address - one.address() < one.length();
-  };
+  const auto contains = [&](const Resource& one) { return address - one.address() < one.length(); };
   const auto place = [](const Resource& one) {
-    return Place{one.address(), one.address() + one.length(), one.text()};
+    return Place{one.address(), one.address() + one.length(), one.is_heap(), one.text()};
   };
   const auto after = all.roots.upper_bound(address);
   if (after == all.roots.begin()) return {};

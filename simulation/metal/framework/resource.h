@@ -113,6 +113,7 @@ class Resource : public std::enable_shared_from_this<Resource> {
 // The resource that contains `address`, a heap only if none of its buffers does. Empty text: none.
 struct Place {
   std::uint64_t begin = 0, end = 0;  // device addresses of the resource
+  bool is_heap = false;
   std::string text;
 };
 Place place_of(std::uint64_t address);
