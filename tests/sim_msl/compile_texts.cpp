@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// msl_compile_texts FILE...: compiles each text in the Metal Shading Language and prints one line for
-// it: "ok", the number of kernels and the name, or "no", the name and the first error. With --strict,
-// texts must also keep address spaces apart; with --log, whole logs are printed.
+// msl_compile_texts FILE...: compiles each text in the Metal Shading Language and prints one line
+// for it: "ok", the number of kernels and the name, or "no", the name and the first error. With
+// --strict, texts must also keep address spaces apart; with --log, whole logs are printed.
 #include <cstdio>
 #include <fstream>
 #include <sstream>

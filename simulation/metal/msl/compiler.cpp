@@ -62,7 +62,8 @@ int run_program(const std::vector<std::string>& words, const fs::path& folder) {
                                      O_WRONLY | O_CREAT | O_TRUNC, 0600);
   ::posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
   pid_t child = -1;
-  const int error = ::posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+  const int error =
+      ::posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return -1;
   int status = 0;
@@ -125,22 +126,25 @@ class Cache {
     const fs::path include = folder_ / "include";
     fs::create_directories(include, error);
     if (!fs::exists(include / "ready")) {
-      for (const char* name :
-           {"metal_stdlib", "metal_math", "metal_common", "metal_integer", "metal_relational",
-            "metal_geometric", "metal_matrix", "metal_atomic", "metal_compute", "metal_types",
-            "metal_simdgroup", "metal_simdgroup_matrix", "metal_quadgroup", "metal_pack",
-            "metal_limits", "metal_type_traits", "metal_array", "metal_graphics", "metal_texture",
-            "metal_utility", "metal_uniform", "metal_logging", "metal_assert", "metal_config",
-            "metal_packed", "metal_half", "metal_bfloat", "metal_vector", "metal_numeric",
-            "metal_initializer_list", "metal_tuple", "metal_stdlib.h"}) {
+      for (const char* name : {"metal_stdlib",      "metal_math",       "metal_common",
+                               "metal_integer",     "metal_relational", "metal_geometric",
+                               "metal_matrix",      "metal_atomic",     "metal_compute",
+                               "metal_types",       "metal_simdgroup",  "metal_simdgroup_matrix",
+                               "metal_quadgroup",   "metal_pack",       "metal_limits",
+                               "metal_type_traits", "metal_array",      "metal_graphics",
+                               "metal_texture",     "metal_utility",    "metal_uniform",
+                               "metal_logging",     "metal_assert",     "metal_config",
+                               "metal_packed",      "metal_half",       "metal_bfloat",
+                               "metal_vector",      "metal_numeric",    "metal_initializer_list",
+                               "metal_tuple",       "metal_stdlib.h"}) {
         write_file(include / name, "#pragma once\n#include \"__hy_macros\"\n");
       }
       fs::create_directories(include / "simd", error);
       write_file(include / "simd" / "simd.h", "#pragma once\n#include \"../__hy_macros\"\n");
       write_file(include / "__hy_macros", kShimMacros);
       std::string shim;
-      for (const std::string_view part : {kShimTraits, kShimVec, kShimMath, kShimHost, kShimSimd,
-                                          kShimMatrix, kShimReflect}) {
+      for (const std::string_view part :
+           {kShimTraits, kShimVec, kShimMath, kShimHost, kShimSimd, kShimMatrix, kShimReflect}) {
         shim += part;
       }
       write_file(folder_ / "shim.h", shim);
@@ -169,11 +173,14 @@ class Cache {
 };
 
 std::vector<std::string> language_flags(const CompileOptions& options, Instrument instrument) {
-  std::vector<std::string> flags = {"-x", "clcpp", "-cl-std=clc++2021", "-cl-no-stdinc",
-                                    "-cl-single-precision-constant", "-march=native", "-fPIC", "-w",
-                                    "-fno-strict-aliasing", "-fno-math-errno", "-ffp-contract=on",
-                                    "-fvisibility=hidden", "-fno-caret-diagnostics",
-                                    "-fno-color-diagnostics", "-ferror-limit=20"};
+  std::vector<std::string> flags = {
+      "-x", "clcpp", "-cl-std=clc++2021", "-cl-no-stdinc", "-cl-single-precision-constant",
+      "-march=native", "-fPIC", "-w", "-fno-strict-aliasing", "-fno-finite-loops",
+      "-fno-math-errno", "-ffp-contract=on", "-fvisibility=hidden", "-fno-caret-diagnostics",
+      "-fno-color-diagnostics", "-ferror-limit=20",
+      // A call in the text stays one call: its return address is its place.
+      "-mllvm", "-tail-dup-placement=0", "-mllvm", "-disable-early-taildup", "-mllvm",
+      "-disable-tail-duplicate", "-mllvm", "-enable-tail-merge=0"};
   switch (options.math_mode) {
     case MathMode::kSafe:
       flags.push_back("-ffp-contract=off");
@@ -315,8 +322,19 @@ Preprocessed preprocess(std::string_view source, const CompileOptions& options) 
   write_file(scratch / "program_source", source);
   const std::uint32_t version = options.language_version == 0 ? 0x30002 : options.language_version;
   std::vector<std::string> words = {
-      kClang, "-E", "-x", "c++", "-std=c++17", "-undef", "-nostdinc", "-w", "-fno-caret-diagnostics",
-      "-I", (cache.folder() / "include").string(), "-D__METAL__=1", "-D__METAL_MACOS__=1",
+      kClang,
+      "-E",
+      "-x",
+      "c++",
+      "-std=c++17",
+      "-undef",
+      "-nostdinc",
+      "-w",
+      "-fno-caret-diagnostics",
+      "-I",
+      (cache.folder() / "include").string(),
+      "-D__METAL__=1",
+      "-D__METAL_MACOS__=1",
       "-D__METAL_VERSION__=" + std::to_string((version >> 16) * 100 + (version & 0xffff) * 10)};
   if (options.math_mode != MathMode::kSafe) words.emplace_back("-D__FAST_MATH__=1");
   for (const auto& [name, value] : options.macros) words.push_back("-D" + name + "=" + value);
@@ -358,9 +376,9 @@ Compiled compile_code(const std::string& source, const CompileOptions& options,
   if (instrument == Instrument::kSyntax) {
     words.insert(words.end(), {"-fsyntax-only", "kernels.clcpp"});
   } else {
-    words.insert(words.end(),
-                 {"kernels.clcpp", "-x", "none", glue_object.string(), "-o", "kernels.so", "-shared",
-                  "-nostartfiles", "-fuse-ld=lld", "-Wl,--gc-sections", "-Wl,-z,defs", "-lm"});
+    words.insert(words.end(), {"kernels.clcpp", "-x", "none", glue_object.string(), "-o",
+                               "kernels.so", "-shared", "-nostartfiles", "-fuse-ld=lld",
+                               "-Wl,--gc-sections", "-Wl,-z,defs", "-lm"});
   }
   result.ok = run_program(words, scratch) == 0;
   result.log = read_file(scratch / "stderr");

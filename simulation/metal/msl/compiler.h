@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// clang 19 as a program: preprocesses texts and makes shared objects of kernels. Results are kept in
-// a folder of the user below $TMPDIR, by a hash of all that goes in.
+// clang 19 as a program: preprocesses texts and makes shared objects of kernels. Results are kept
+// in a folder of the user below $TMPDIR, by a hash of all that goes in.
 #pragma once
 
 #include <memory>

@@ -26,24 +26,33 @@ Outcome refused(const FunctionImage& function, const std::string& why) {
 
 std::string_view name(Fault fault) noexcept {
   switch (fault) {
-    case Fault::kNone: return "none";
-    case Fault::kOutOfBounds: return "out of bounds";
-    case Fault::kReadOnly: return "read only";
-    case Fault::kNotDeclared: return "not declared";
-    case Fault::kRace: return "race";
-    case Fault::kDivergence: return "divergence";
-    case Fault::kInactiveLane: return "inactive lane";
-    case Fault::kBudget: return "budget";
-    case Fault::kTrap: return "trap";
-    case Fault::kUnsupported: return "unsupported";
+    case Fault::kNone:
+      return "none";
+    case Fault::kOutOfBounds:
+      return "out of bounds";
+    case Fault::kReadOnly:
+      return "read only";
+    case Fault::kNotDeclared:
+      return "not declared";
+    case Fault::kRace:
+      return "race";
+    case Fault::kDivergence:
+      return "divergence";
+    case Fault::kInactiveLane:
+      return "inactive lane";
+    case Fault::kBudget:
+      return "budget";
+    case Fault::kTrap:
+      return "trap";
+    case Fault::kUnsupported:
+      return "unsupported";
   }
   return "unknown";
 }
 
 Outcome run(const Function& function, const Launch& launch, Observer* observer) {
   const FunctionImage& image = function.image();
-  const std::uint64_t threads =
-      std::uint64_t{launch.group.x} * launch.group.y * launch.group.z;
+  const std::uint64_t threads = std::uint64_t{launch.group.x} * launch.group.y * launch.group.z;
   if (threads == 0 || threads > kMostThreads)
     return refused(image, std::to_string(threads) + " threads in a group, 1 to 1024 are possible");
   if (!std::has_single_bit(launch.simd_width) || launch.simd_width < 4 ||
@@ -56,7 +65,9 @@ Outcome run(const Function& function, const Launch& launch, Observer* observer) 
   catch_traps();
   Group group(image, launch, observer, entry, *code);
   if (!group.bind()) return std::move(group.outcome());
-  const auto divide = [](std::uint32_t a, std::uint32_t b) { return a / b + (a % b != 0 ? 1u : 0u); };
+  const auto divide = [](std::uint32_t a, std::uint32_t b) {
+    return a / b + (a % b != 0 ? 1u : 0u);
+  };
   const Size groups{divide(launch.grid.x, launch.group.x), divide(launch.grid.y, launch.group.y),
                     divide(launch.grid.z, launch.group.z)};
   const std::uint64_t count = std::uint64_t{groups.x} * groups.y * groups.z;

@@ -13,8 +13,8 @@ namespace halyard::inline v0::sim::msl {
 namespace {
 
 constexpr std::uint64_t kArena = 1 << 20;
-constexpr std::uint64_t kGap = 64;          // between variables, so that an access past one is seen
-constexpr int kPoison = 0xcb;               // of memory of the group when it begins
+constexpr std::uint64_t kGap = 64;  // between variables, so that an access past one is seen
+constexpr int kPoison = 0xcb;       // of memory of the group when it begins
 
 constinit thread_local Worker* now_running = nullptr;
 
@@ -24,7 +24,11 @@ Worker* Group::running() noexcept { return now_running; }
 
 Group::Group(const FunctionImage& function, const Launch& launch, Observer* observer,
              Code::Entry entry, const Code& code)
-    : function_(function), launch_(launch), observer_(observer), entry_(entry), random_(launch.seed),
+    : function_(function),
+      launch_(launch),
+      observer_(observer),
+      entry_(entry),
+      random_(launch.seed),
       memory_(observer) {
   const auto divide = [](std::uint32_t a, std::uint32_t b) { return a / b + (a % b != 0 ? 1 : 0); };
   groups_ = {divide(launch.grid.x, launch.group.x), divide(launch.grid.y, launch.group.y),
@@ -62,16 +66,16 @@ bool Group::bind() {
     const auto lacks = [&](const char* kind) {
       outcome_.fault = Fault::kUnsupported;
       outcome_.report.fault = Fault::kUnsupported;
-      outcome_.report.text = "kernel " + function_.info.name + ": nothing is bound to " + kind + " " +
-                             std::to_string(argument.index) + " (" + argument.name + ")";
+      outcome_.report.text = "kernel " + function_.info.name + ": nothing is bound to " + kind +
+                             " " + std::to_string(argument.index) + " (" + argument.name + ")";
       return false;
     };
     if (argument.kind == ArgumentKind::kThreadgroup) {
-      const auto found = std::ranges::find(launch_.threadgroups, argument.index,
-                                           &ThreadgroupBinding::index);
+      const auto found =
+          std::ranges::find(launch_.threadgroups, argument.index, &ThreadgroupBinding::index);
       if (found == launch_.threadgroups.end()) return lacks("threadgroup");
-      to = allocate(found->length, 16, "threadgroup " + std::to_string(argument.index) + " (" +
-                                           argument.name + ")");
+      to = allocate(found->length, 16,
+                    "threadgroup " + std::to_string(argument.index) + " (" + argument.name + ")");
       if (to == 0) return lacks("threadgroup");
     } else if (argument.kind == ArgumentKind::kBuffer) {
       const auto found = std::ranges::find(launch_.buffers, argument.index, &BufferBinding::index);
@@ -115,7 +119,7 @@ void Group::begin(Size place) {
       races_.forget(at, at + arena_used_);
     }
   }
-  const auto three = [](std::uint32_t (&to)[3], Size s) { to[0] = s.x, to[1] = s.y, to[2] = s.z; };
+  const auto three = [](std::uint32_t(&to)[3], Size s) { to[0] = s.x, to[1] = s.y, to[2] = s.z; };
   const auto set = [&](Input input) -> std::uint32_t(&)[3] {
     return call_.inputs[static_cast<std::size_t>(input)];
   };
@@ -127,10 +131,13 @@ void Group::begin(Size place) {
   three(set(Input::kDispatchThreadsPerThreadgroup), launch_.group);
   three(set(Input::kThreadgroupsPerGrid), groups_);
   const std::uint32_t whole = launch_.group.x * launch_.group.y * launch_.group.z;
-  const auto groups_of = [](std::uint32_t n, std::uint32_t width) { return (n + width - 1) / width; };
+  const auto groups_of = [](std::uint32_t n, std::uint32_t width) {
+    return (n + width - 1) / width;
+  };
   three(set(Input::kThreadsPerSimdgroup), {launch_.simd_width, 1, 1});
   three(set(Input::kSimdgroupsPerThreadgroup), {simdgroups, 1, 1});
-  three(set(Input::kDispatchSimdgroupsPerThreadgroup), {groups_of(whole, launch_.simd_width), 1, 1});
+  three(set(Input::kDispatchSimdgroupsPerThreadgroup),
+        {groups_of(whole, launch_.simd_width), 1, 1});
   three(set(Input::kQuadgroupsPerThreadgroup), {groups_of(count_, 4), 1, 1});
   three(set(Input::kDispatchQuadgroupsPerThreadgroup), {groups_of(whole, 4), 1, 1});
 }
@@ -173,7 +180,8 @@ bool Group::schedule() {
     any = false;
     for (std::uint32_t i = 0; i < count_; ++i) {
       const std::uint32_t thread = order_[i];
-      if (threads_[thread].state != State::kNew && threads_[thread].state != State::kReady) continue;
+      if (threads_[thread].state != State::kNew && threads_[thread].state != State::kReady)
+        continue;
       enter(thread);
       if (failed_) return false;
       any = any || threads_[thread].state == State::kReady;
@@ -263,8 +271,8 @@ bool Group::meet() {
       Thread& t = threads_[i];
       t.mask = t.width == 4 ? mask & std::uint64_t{15} << ((i - first) & ~3u) : mask;
       t.state = State::kReady;
-      std::memcpy(values_.data() + std::size_t{i} * kValueBytes, reinterpret_cast<const void*>(t.value),
-                  t.size);
+      std::memcpy(values_.data() + std::size_t{i} * kValueBytes,
+                  reinterpret_cast<const void*>(t.value), t.size);
     }
   }
   return any;
@@ -291,7 +299,8 @@ bool Group::pass_barriers() {
     }
     if (flags == ~0u || !all) return false;
     if (!same || done != 0) {
-      const std::string what = state == State::kBarrier ? "threadgroup_barrier" : "simdgroup_barrier";
+      const std::string what =
+          state == State::kBarrier ? "threadgroup_barrier" : "simdgroup_barrier";
       const std::string text =
           what + (same ? ": " + std::to_string(done) + " of " + std::to_string(end - begin) +
                              " threads have returned and do not reach it"

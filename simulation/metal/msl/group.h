@@ -77,8 +77,8 @@ class Group {
 
   void begin(Size place);
   bool schedule();
-  bool meet();            // completes meetings; whether one was
-  bool pass_barriers();   // lets threads pass; whether some did
+  bool meet();           // completes meetings; whether one was
+  bool pass_barriers();  // lets threads pass; whether some did
   void enter(std::uint32_t thread);
   void wait(Worker& worker, State state);
   [[noreturn]] void fail(Worker& worker, Fault fault, std::string text, std::uint64_t address);

@@ -14,8 +14,8 @@ constexpr long kQuantum = 1 << 16;  // basic blocks that a thread runs before ot
 
 }  // namespace
 
-const __hy_host Group::kHost = {&host_step,     &host_access,   &host_atomic,   &host_exchange_fails,
-                                &host_barrier,  &host_fence,    &host_variable, &host_exchange,
+const __hy_host Group::kHost = {&host_step,     &host_access, &host_atomic,   &host_exchange_fails,
+                                &host_barrier,  &host_fence,  &host_variable, &host_exchange,
                                 &host_inactive, &host_trap};
 
 std::string Group::thread_name(std::uint32_t group, std::uint32_t thread) const {
@@ -24,8 +24,9 @@ std::string Group::thread_name(std::uint32_t group, std::uint32_t thread) const 
 
 void Group::fail(Worker& worker, Fault fault, std::string text, std::uint64_t address) {
   outcome_.fault = fault;
-  outcome_.report = {fault, "kernel " + function_.info.name + ", " +
-                                thread_name(group_index_, worker.thread) + ": " + std::move(text),
+  outcome_.report = {fault,
+                     "kernel " + function_.info.name + ", " +
+                         thread_name(group_index_, worker.thread) + ": " + std::move(text),
                      address, group_index_, worker.thread};
   failed_ = true;
   worker.broken = true;
@@ -42,7 +43,8 @@ bool Group::report(std::uint32_t thread, Fault fault, std::string text, std::uin
   const std::pair<std::uint64_t, Fault> key{site, fault};
   if (std::ranges::find(reported_, key) != reported_.end()) return true;
   reported_.push_back(key);
-  Report r{fault, "kernel " + function_.info.name + ", " + thread_name(group_index_, thread) + ": " + text,
+  Report r{fault,
+           "kernel " + function_.info.name + ", " + thread_name(group_index_, thread) + ": " + text,
            address, group_index_, thread};
   if (observer_ != nullptr && observer_->report(r)) return true;
   outcome_.fault = fault;
@@ -55,7 +57,8 @@ void Group::set_quantum(Worker& worker) {
   long quantum = kQuantum;
   if (launch_.seed != 0) quantum = static_cast<long>(random_.between(1, kQuantum));
   if (launch_.budget != 0) {
-    const std::uint64_t left = launch_.budget > outcome_.steps ? launch_.budget - outcome_.steps : 0;
+    const std::uint64_t left =
+        launch_.budget > outcome_.steps ? launch_.budget - outcome_.steps : 0;
     quantum = std::min(quantum, static_cast<long>(std::min<std::uint64_t>(left, kQuantum)));
   }
   outcome_.steps += static_cast<std::uint64_t>(quantum);
@@ -67,7 +70,8 @@ void Group::host_step(__hy_state* state) {
   Group& self = *worker.group;
   if (self.launch_.budget != 0 && self.outcome_.steps >= self.launch_.budget) {
     self.fail(worker, Fault::kBudget,
-              "the launch does not end within " + std::to_string(self.launch_.budget) + " steps", 0);
+              "the launch does not end within " + std::to_string(self.launch_.budget) + " steps",
+              0);
   }
   self.set_quantum(worker);
   self.wait(worker, State::kReady);
@@ -90,7 +94,8 @@ void Group::look(Worker& worker, std::uint64_t address, std::uint64_t size, bool
     fail(worker, Fault::kOutOfBounds, bytes() + memory_.nearest(address), address);
   if (region->residency == Residency::kNotDeclared) {
     if (!report(worker.thread, Fault::kNotDeclared,
-                bytes() + "of memory that no useResource, useHeap or residency set names", address, site))
+                bytes() + "of memory that no useResource, useHeap or residency set names", address,
+                site))
       fail(worker, Fault::kNotDeclared, outcome_.report.text, address);
   } else if (write && region->residency == Residency::kRead) {
     const std::string text = bytes() + "of " + region->name + ", which is only to be read";
@@ -108,12 +113,11 @@ void Group::look(Worker& worker, std::uint64_t address, std::uint64_t size, bool
   const Conflict conflict =
       races_.access(accessor(worker.thread, region->threadgroup), address, size, write, atomic);
   if (!conflict.found) return;
-  const std::string text = std::string(verb) + "byte " + std::to_string(conflict.address - region->begin) +
-                           " of " + region->name + ", which " +
-                           thread_name(conflict.other.group, conflict.other.thread) +
-                           (conflict.many ? " and others" : "") +
-                           (conflict.other_writes ? " wrote" : " read") +
-                           ", and nothing orders the two";
+  const std::string text =
+      std::string(verb) + "byte " + std::to_string(conflict.address - region->begin) + " of " +
+      region->name + ", which " + thread_name(conflict.other.group, conflict.other.thread) +
+      (conflict.many ? " and others" : "") + (conflict.other_writes ? " wrote" : " read") +
+      ", and nothing orders the two";
   if (!report(worker.thread, Fault::kRace, text, address, site))
     fail(worker, Fault::kRace, text, address);
 }
@@ -150,7 +154,8 @@ void Group::host_barrier(__hy_state* state, unsigned flags, int scope, unsigned 
 // thread_scope_device is 3, thread_scope_system 4 (shim/host.h).
 void Group::host_fence(__hy_state* state, unsigned flags, int scope) {
   Group& self = *Worker::of(state).group;
-  if (self.launch_.check_races && (flags & 1) != 0 && scope >= 3) self.races_.fence(self.group_index_);
+  if (self.launch_.check_races && (flags & 1) != 0 && scope >= 3)
+    self.races_.fence(self.group_index_);
 }
 
 unsigned long Group::host_variable(__hy_state* state, unsigned long key, unsigned size,

@@ -59,10 +59,15 @@ float half_value(std::uint16_t bits) {
 }
 
 // One component, and the name of the scalar type.
-std::string component(const ConstantValue& value, DataType scalar, std::size_t i, const char*& type) {
+std::string component(const ConstantValue& value, DataType scalar, std::size_t i,
+                      const char*& type) {
   switch (scalar) {
-    case DataType::kFloat: type = "float"; return float_text(bits_of<float>(value, i));
-    case DataType::kHalf: type = "half"; return float_text(half_value(bits_of<std::uint16_t>(value, i)));
+    case DataType::kFloat:
+      type = "float";
+      return float_text(bits_of<float>(value, i));
+    case DataType::kHalf:
+      type = "half";
+      return float_text(half_value(bits_of<std::uint16_t>(value, i)));
     case DataType::kBfloat: {
       const std::uint32_t bits = std::uint32_t{bits_of<std::uint16_t>(value, i)} << 16;
       float f;
@@ -70,18 +75,36 @@ std::string component(const ConstantValue& value, DataType scalar, std::size_t i
       type = "bfloat";
       return float_text(f);
     }
-    case DataType::kInt: type = "int"; return std::to_string(bits_of<std::int32_t>(value, i)) + "l";
-    case DataType::kUint: type = "uint"; return std::to_string(bits_of<std::uint32_t>(value, i)) + "u";
-    case DataType::kShort: type = "short"; return std::to_string(bits_of<std::int16_t>(value, i));
-    case DataType::kUshort: type = "ushort"; return std::to_string(bits_of<std::uint16_t>(value, i));
-    case DataType::kChar: type = "char"; return std::to_string(bits_of<std::int8_t>(value, i));
-    case DataType::kUchar: type = "uchar"; return std::to_string(bits_of<std::uint8_t>(value, i));
-    case DataType::kBool: type = "bool"; return bits_of<std::uint8_t>(value, i) != 0 ? "true" : "false";
+    case DataType::kInt:
+      type = "int";
+      return std::to_string(bits_of<std::int32_t>(value, i)) + "l";
+    case DataType::kUint:
+      type = "uint";
+      return std::to_string(bits_of<std::uint32_t>(value, i)) + "u";
+    case DataType::kShort:
+      type = "short";
+      return std::to_string(bits_of<std::int16_t>(value, i));
+    case DataType::kUshort:
+      type = "ushort";
+      return std::to_string(bits_of<std::uint16_t>(value, i));
+    case DataType::kChar:
+      type = "char";
+      return std::to_string(bits_of<std::int8_t>(value, i));
+    case DataType::kUchar:
+      type = "uchar";
+      return std::to_string(bits_of<std::uint8_t>(value, i));
+    case DataType::kBool:
+      type = "bool";
+      return bits_of<std::uint8_t>(value, i) != 0 ? "true" : "false";
     case DataType::kLong:
       type = "long";
       return "long(" + std::to_string(bits_of<std::uint64_t>(value, i)) + "ul)";
-    case DataType::kUlong: type = "ulong"; return std::to_string(bits_of<std::uint64_t>(value, i)) + "ul";
-    default: type = "int"; return "0";
+    case DataType::kUlong:
+      type = "ulong";
+      return std::to_string(bits_of<std::uint64_t>(value, i)) + "ul";
+    default:
+      type = "int";
+      return "0";
   }
 }
 
@@ -106,7 +129,8 @@ std::string constant_text(const ConstantValue& value) {
     const std::string x = component(value, scalar, 0, name);
     if (type == first) return "(" + x + ")";
     std::string text = std::string(name) + number(type - first + 1) + "(" + x;
-    for (std::size_t i = 1; i <= type - first; ++i) text += ", " + component(value, scalar, i, name);
+    for (std::size_t i = 1; i <= type - first; ++i)
+      text += ", " + component(value, scalar, i, name);
     return text + ")";
   }
   return "(0)";
@@ -136,7 +160,8 @@ std::string kernel_source(const Rewritten& text, std::span<const std::size_t> fu
     const WrittenConstant& c = text.constants[i];
     const bool has = i < constant_values.size() && !constant_values[i].empty();
     // `auto` is no type of a constant: the text names it.
-    out += "#define __HY_VALUE_" + c.name + " " + c.type + "(" + (has ? constant_values[i] : "0") + ")\n";
+    out += "#define __HY_VALUE_" + c.name + " " + c.type + "(" + (has ? constant_values[i] : "0") +
+           ")\n";
     out += "#define __HY_DEFINED_" + c.name + (has ? " true\n" : " false\n");
   }
   out +=
@@ -173,15 +198,17 @@ std::string kernel_source(const Rewritten& text, std::span<const std::size_t> fu
       if (d.members == nullptr) continue;
       const std::string& s = d.members->name;
       for (const WrittenMember& m : d.members->members) {
-        types += "  {__hy::description<decltype(" + s + "::" + m.name + ")>::get(), uint(__builtin_offsetof(" +
-                 s + ", " + m.name + "))},\n";
+        types += "  {__hy::description<decltype(" + s + "::" + m.name +
+                 ")>::get(), uint(__builtin_offsetof(" + s + ", " + m.name + "))},\n";
       }
     }
   }
-  out += "struct __hy_described { __hy::type_words words; uint offset; };\n"
-         "extern \"C\" __attribute__((visibility(\"default\"))) extern const __constant __hy_described "
-         "__hy_types[] = {\n" +
-         types + "  {{0, 0, 0, 0, 0, 0, 0, 0, 0}, 0}};\n";
+  out +=
+      "struct __hy_described { __hy::type_words words; uint offset; };\n"
+      "extern \"C\" __attribute__((visibility(\"default\"))) extern const __constant "
+      "__hy_described "
+      "__hy_types[] = {\n" +
+      types + "  {{0, 0, 0, 0, 0, 0, 0, 0, 0}, 0}};\n";
   return out;
 }
 

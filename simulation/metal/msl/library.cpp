@@ -69,7 +69,8 @@ Member member_of(const WrittenMember& written, const TypeWords& w) {
   return m;
 }
 
-FunctionInfo describe(const LibraryImage& image, const WrittenFunction& f, const TypeWords*& types) {
+FunctionInfo describe(const LibraryImage& image, const WrittenFunction& f,
+                      const TypeWords*& types) {
   FunctionInfo info;
   info.name = f.host_name;
   info.kind = f.kind;
@@ -89,8 +90,8 @@ FunctionInfo describe(const LibraryImage& image, const WrittenFunction& f, const
     a.alignment = w.element_alignment;
     a.active = p.function_constant.empty();
     if (d.members != nullptr) {
-      const bool has_ids = std::ranges::any_of(d.members->members,
-                                               [](const WrittenMember& m) { return m.id >= 0; });
+      const bool has_ids =
+          std::ranges::any_of(d.members->members, [](const WrittenMember& m) { return m.id >= 0; });
       std::int32_t next = 0;
       for (const WrittenMember& written : d.members->members) {
         Member m = member_of(written, *types++);
@@ -156,20 +157,25 @@ void uses(LibraryImage& image, FunctionInfo& info, const WrittenFunction& f) {
 
 DataType constant_type(const std::string& name) {
   static constexpr std::pair<std::string_view, DataType> kTypes[] = {
-      {"float", DataType::kFloat}, {"half", DataType::kHalf},     {"int", DataType::kInt},
-      {"uint", DataType::kUint},   {"short", DataType::kShort},   {"ushort", DataType::kUshort},
-      {"char", DataType::kChar},   {"uchar", DataType::kUchar},   {"bool", DataType::kBool},
-      {"long", DataType::kLong},   {"ulong", DataType::kUlong},   {"bfloat", DataType::kBfloat},
-      {"int32_t", DataType::kInt}, {"uint32_t", DataType::kUint}, {"int16_t", DataType::kShort},
-      {"uint16_t", DataType::kUshort}, {"int64_t", DataType::kLong}, {"uint64_t", DataType::kUlong},
-      {"size_t", DataType::kUlong}, {"unsigned", DataType::kUint}, {"unsigned int", DataType::kUint}};
+      {"float", DataType::kFloat},      {"half", DataType::kHalf},
+      {"int", DataType::kInt},          {"uint", DataType::kUint},
+      {"short", DataType::kShort},      {"ushort", DataType::kUshort},
+      {"char", DataType::kChar},        {"uchar", DataType::kUchar},
+      {"bool", DataType::kBool},        {"long", DataType::kLong},
+      {"ulong", DataType::kUlong},      {"bfloat", DataType::kBfloat},
+      {"int32_t", DataType::kInt},      {"uint32_t", DataType::kUint},
+      {"int16_t", DataType::kShort},    {"uint16_t", DataType::kUshort},
+      {"int64_t", DataType::kLong},     {"uint64_t", DataType::kUlong},
+      {"size_t", DataType::kUlong},     {"unsigned", DataType::kUint},
+      {"unsigned int", DataType::kUint}};
   std::string_view word = name;
   while (word.starts_with("metal") || word.starts_with(":") || word.starts_with(" ")) {
     word.remove_prefix(word.starts_with("metal") ? 5 : 1);
   }
   for (const auto& [text, type] : kTypes) {
     if (word == text) return type;
-    if (word.size() == text.size() + 1 && word.starts_with(text) && word.back() >= '2' && word.back() <= '4')
+    if (word.size() == text.size() + 1 && word.starts_with(text) && word.back() >= '2' &&
+        word.back() <= '4')
       return static_cast<DataType>(static_cast<std::uint32_t>(type) +
                                    static_cast<std::uint32_t>(word.back() - '1'));
   }
@@ -210,8 +216,8 @@ Library::Result compile_new(std::string_view source, const CompileOptions& optio
     if (image->text.functions[i].kind == FunctionKind::kKernel) kernels.push_back(i);
   }
   image->all_functions = kernels.size() <= kFunctionsAtOnce;
-  Compiled compiled = compile_code(kernel_source(image->text, kernels, {}), image->options,
-                                   Instrument::kMemory);
+  Compiled compiled =
+      compile_code(kernel_source(image->text, kernels, {}), image->options, Instrument::kMemory);
   result.log = std::move(compiled.log);
   if (compiled.code == nullptr) return result;
   image->code = std::move(compiled.code);
@@ -241,7 +247,9 @@ Library::Result compile_new(std::string_view source, const CompileOptions& optio
   return result;
 }
 
-bool truth(const std::string& value) { return !value.empty() && value != "(false)" && value != "(0)"; }
+bool truth(const std::string& value) {
+  return !value.empty() && value != "(false)" && value != "(0)";
+}
 
 }  // namespace
 
@@ -263,7 +271,8 @@ Library::Result Library::compile(std::string_view source, const CompileOptions& 
 std::span<const FunctionInfo> Library::functions() const noexcept { return image_->functions; }
 std::span<const FunctionConstant> Library::constants() const noexcept { return image_->constants; }
 
-FunctionResult Library::function(std::string_view name, std::span<const ConstantValue> values) const {
+FunctionResult Library::function(std::string_view name,
+                                 std::span<const ConstantValue> values) const {
   FunctionResult result;
   const auto found = std::ranges::find(image_->functions, name, &FunctionInfo::name);
   if (found == image_->functions.end()) return result;
@@ -282,14 +291,15 @@ FunctionResult Library::function(std::string_view name, std::span<const Constant
     const bool used = std::ranges::find(f->info.constants, c.index) != f->info.constants.end();
     if (!used) continue;
     for (const ConstantValue& value : values) {
-      if (value.index >= 0 ? static_cast<std::uint32_t>(value.index) != c.index : value.name != c.name)
+      if (value.index >= 0 ? static_cast<std::uint32_t>(value.index) != c.index
+                           : value.name != c.name)
         continue;
       f->values[i] = constant_text(value);
       specialized = true;
     }
     if (f->values[i].empty() && c.required) {
-      result.log = "function '" + f->info.name + "' needs a value for the function constant '" + c.name +
-                   "' (index " + std::to_string(c.index) + ")\n";
+      result.log = "function '" + f->info.name + "' needs a value for the function constant '" +
+                   c.name + "' (index " + std::to_string(c.index) + ")\n";
       return result;
     }
   }

@@ -13,7 +13,8 @@ bool allows(const MemoryCheck::Region& region, bool write) noexcept {
 
 }  // namespace
 
-const MemoryCheck::Region* MemoryCheck::known(std::uint64_t address, std::uint64_t size, bool write) {
+const MemoryCheck::Region* MemoryCheck::known(std::uint64_t address, std::uint64_t size,
+                                              bool write) {
   const auto has = [&](const Region& r) {
     return address >= r.begin && address < r.end && size <= r.end - address;
   };
@@ -31,7 +32,8 @@ const MemoryCheck::Region* MemoryCheck::known(std::uint64_t address, std::uint64
   return found;
 }
 
-const MemoryCheck::Region* MemoryCheck::find(std::uint64_t address, std::uint64_t size, bool write) {
+const MemoryCheck::Region* MemoryCheck::find(std::uint64_t address, std::uint64_t size,
+                                             bool write) {
   const Region* region = known(address, size, write);
   if (region != nullptr || observer_ == nullptr) return region;
   const MemoryRange range = observer_->memory_at(address);
@@ -46,7 +48,9 @@ std::string MemoryCheck::nearest(std::uint64_t address) const {
   std::uint64_t distance = ~std::uint64_t{0};
   for (const Region& r : regions_) {
     if (r.code) continue;
-    const std::uint64_t d = address < r.begin ? r.begin - address : address >= r.end ? address - r.end : 0;
+    const std::uint64_t d = address < r.begin  ? r.begin - address
+                            : address >= r.end ? address - r.end
+                                               : 0;
     if (d < distance) {
       distance = d;
       best = &r;

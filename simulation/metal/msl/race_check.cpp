@@ -57,11 +57,13 @@ bool RaceCheck::ordered(const Accessor& before, const Accessor& now) const {
 
 void RaceCheck::cell_access(Cell& cell, const Accessor& who, bool write, bool atomic,
                             std::uint64_t address, Conflict& conflict) {
-  if (cell.written && !(atomic && cell.write_atomic) && !ordered(cell.writer, who) && !conflict.found) {
+  if (cell.written && !(atomic && cell.write_atomic) && !ordered(cell.writer, who) &&
+      !conflict.found) {
     conflict = {true, cell.writer, false, true, address};
   }
   if (!write) {
-    // Several readers are past only if a barrier followed them, not because one of them reads again.
+    // Several readers are past only if a barrier followed them, not because one of them reads
+    // again.
     const bool after_barrier =
         cell.reader.group != who.group
             ? ordered(cell.reader, who)
@@ -88,20 +90,24 @@ void RaceCheck::cell_access(Cell& cell, const Accessor& who, bool write, bool at
   if (cell.readers != Readers::kNone && !(atomic && cell.read_atomic) && !conflict.found) {
     bool conflicts = false;
     switch (cell.readers) {
-      case Readers::kNone: break;
-      case Readers::kOne: conflicts = !ordered(cell.reader, who); break;
+      case Readers::kNone:
+        break;
+      case Readers::kOne:
+        conflicts = !ordered(cell.reader, who);
+        break;
       case Readers::kSimdgroup:
-        conflicts = cell.reader.group != who.group
-                        ? !ordered(cell.reader, who)
-                        : cell.reader.epoch == who.epoch &&
-                              (cell.reader.simdgroup != who.simdgroup ||
-                               cell.reader.simd_epoch == who.simd_epoch);
+        conflicts = cell.reader.group != who.group ? !ordered(cell.reader, who)
+                                                   : cell.reader.epoch == who.epoch &&
+                                                         (cell.reader.simdgroup != who.simdgroup ||
+                                                          cell.reader.simd_epoch == who.simd_epoch);
         break;
       case Readers::kGroup:
         conflicts = cell.reader.group != who.group ? !ordered(cell.reader, who)
                                                    : cell.reader.epoch == who.epoch;
         break;
-      case Readers::kGroups: conflicts = true; break;
+      case Readers::kGroups:
+        conflicts = true;
+        break;
     }
     if (conflicts) conflict = {true, cell.reader, cell.readers != Readers::kOne, false, address};
   }
@@ -110,8 +116,8 @@ void RaceCheck::cell_access(Cell& cell, const Accessor& who, bool write, bool at
   cell.write_atomic = atomic;
 }
 
-Conflict RaceCheck::access(const Accessor& who, std::uint64_t address, std::uint64_t size, bool write,
-                           bool atomic) {
+Conflict RaceCheck::access(const Accessor& who, std::uint64_t address, std::uint64_t size,
+                           bool write, bool atomic) {
   Conflict conflict;
   if (atomic) synchronize(who.group, address, write);
   std::uint64_t at = address;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // RaceCheck: finds two accesses to a byte by different threads of a launch, one of them a write,
-// that no barrier orders (Metal Shading Language Specification 3.2, section 4.8: a barrier orders the
-// memory that its flags name, of the threads that it is for). It depends on the accesses and not on
-// the order in which threads ran.
+// that no barrier orders (Metal Shading Language Specification 3.2, section 4.8: a barrier orders
+// the memory that its flags name, of the threads that it is for). It depends on the accesses and
+// not on the order in which threads ran.
 #pragma once
 
 #include <cstdint>
@@ -69,8 +69,8 @@ class RaceCheck {
 
   using Groups = std::vector<bool>;
   struct Order {
-    Groups before;     // groups whose work is ordered before this one's
-    Groups pending;    // will be at the next fence
+    Groups before;   // groups whose work is ordered before this one's
+    Groups pending;  // will be at the next fence
     bool fenced = false;
   };
   std::unordered_map<std::uint32_t, Order> orders_;

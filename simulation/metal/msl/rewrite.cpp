@@ -14,10 +14,10 @@ constexpr std::string_view kFunctionWords[] = {"kernel", "vertex", "fragment", "
 
 // Names that mean something to clang in OpenCL and nothing in Metal.
 constexpr std::string_view kForeign[] = {
-    "local",      "global",   "generic",   "pipe",       "event_t",     "queue_t",
-    "read_only",  "write_only", "read_write", "uniform", "reserve_id_t", "clk_event_t",
-    "ndrange_t",  "atomic_int", "atomic_uint", "atomic_float", "atomic_bool", "atomic_long",
-    "atomic_ulong", "atomic_double", "atomic_flag", "__global", "__local"};
+    "local",        "global",        "generic",     "pipe",         "event_t",      "queue_t",
+    "read_only",    "write_only",    "read_write",  "uniform",      "reserve_id_t", "clk_event_t",
+    "ndrange_t",    "atomic_int",    "atomic_uint", "atomic_float", "atomic_bool",  "atomic_long",
+    "atomic_ulong", "atomic_double", "atomic_flag", "__global",     "__local"};
 
 }  // namespace
 
@@ -86,8 +86,8 @@ void Rewriter::wrap_conditionals() {
         end = closing(tokens_, end);
       } else if (t.is("<") && tokens_[end - 1].kind == Token::Kind::kWord) {
         const std::size_t behind = behind_angles(tokens_, end);
-        if (behind != end && (tokens_[behind].is("(") || tokens_[behind].is("{") ||
-                              tokens_[behind].is("::"))) {
+        if (behind != end &&
+            (tokens_[behind].is("(") || tokens_[behind].is("{") || tokens_[behind].is("::"))) {
           end = behind;
           continue;
         }
@@ -109,7 +109,8 @@ void Rewriter::wrap_conditionals() {
 void Rewriter::wrap_value(std::size_t begin, std::size_t end) {
   if (end <= begin || tokens_[begin].is("{") || tokens_[begin].is("throw")) return;
   // A literal is a value; 0 must stay a null pointer.
-  if (end == begin + 1 && (tokens_[begin].kind != Token::Kind::kWord || tokens_[begin].is("nullptr")))
+  if (end == begin + 1 &&
+      (tokens_[begin].kind != Token::Kind::kWord || tokens_[begin].is("nullptr")))
     return;
   tokens_[begin].before.insert(0, "__hy_value(");
   tokens_[end - 1].after += ")";
@@ -231,10 +232,11 @@ bool Rewriter::threadgroup_variable(std::size_t begin, std::size_t end, std::siz
     const std::string number = std::to_string(id);
     const std::string holder = "__hy_variable_" + number;
     text += "typedef " + type + "__hy_type_" + number + " " + dimensions + "; struct " + holder +
-            " { " + own_alignment + " __hy_type_" + number + " x; }; __HY_VARIABLE(" + number + ", " +
-            holder + ") __local __hy_type_" + number + "& " + variable + " = *(__local __hy_type_" +
-            number + "*)__hy_variable_at((ulong)__PRETTY_FUNCTION__ * 4096ul + " + number +
-            "ul, sizeof(" + holder + "), alignof(" + holder + "))";
+            " { " + own_alignment + " __hy_type_" + number + " x; }; __HY_VARIABLE(" + number +
+            ", " + holder + ") __local __hy_type_" + number + "& " + variable +
+            " = *(__local __hy_type_" + number +
+            "*)__hy_variable_at((ulong)__PRETTY_FUNCTION__ * 4096ul + " + number + "ul, sizeof(" +
+            holder + "), alignof(" + holder + "))";
   }
   blank(begin, end);
   tokens_[begin].out = text;

@@ -37,7 +37,8 @@ void Rewriter::read_attributes(WrittenFunction& f, std::size_t begin, std::size_
       if (t.is("required_threads_per_threadgroup")) {
         int dimension = 0;
         for (std::size_t n = k + 2; n < close && dimension < 3; ++n) {
-          if (tokens_[n].kind == Token::Kind::kNumber) f.required_threads[dimension++] = number(tokens_[n]);
+          if (tokens_[n].kind == Token::Kind::kNumber)
+            f.required_threads[dimension++] = number(tokens_[n]);
         }
         while (dimension < 3) f.required_threads[dimension++] = 1;
       }
@@ -92,7 +93,8 @@ void Rewriter::entry_function(std::size_t begin, std::size_t end) {
   result_.functions.push_back(std::move(f));
 }
 
-// `template [[host_name("x")]] [[kernel]] void f<float>(...);` or with `decltype(f<float>) f<float>`.
+// `template [[host_name("x")]] [[kernel]] void f<float>(...);` or with `decltype(f<float>)
+// f<float>`.
 void Rewriter::explicit_instance(std::size_t begin, std::size_t end) {
   WrittenFunction f;
   read_attributes(f, begin, end);
@@ -192,8 +194,7 @@ WrittenParameter Rewriter::read_parameter(std::size_t begin, std::size_t end) co
                    : a.is("threadgroup") ? ArgumentKind::kThreadgroup
                    : a.is("texture")     ? ArgumentKind::kTexture
                                          : ArgumentKind::kSampler;
-          if (tokens_[k + 1].is("("))
-            p.index = static_cast<std::int32_t>(number(tokens_[k + 2]));
+          if (tokens_[k + 1].is("(")) p.index = static_cast<std::int32_t>(number(tokens_[k + 2]));
           k = std::min(close, k + 3);
         } else if (a.is("function_constant")) {
           p.function_constant = tokens_[k + 2].text;

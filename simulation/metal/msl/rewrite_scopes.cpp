@@ -94,7 +94,8 @@ std::size_t Rewriter::parameters_of(std::size_t begin, std::size_t end) const {
     } else if (t.is("=")) {
       return end;
     } else if (t.is("operator")) {
-      // operator(), operator<, operator T: the parameters are in the last parentheses before the end.
+      // operator(), operator<, operator T: the parameters are in the last parentheses before the
+      // end.
       std::size_t k = i + 1;
       if (tokens_[k].is("(")) k = closing(tokens_, k) + 1;
       while (k < end && !tokens_[k].is("(")) ++k;
@@ -107,8 +108,8 @@ std::size_t Rewriter::parameters_of(std::size_t begin, std::size_t end) const {
 }
 
 void Rewriter::open_brace(std::size_t i) {
-  const bool in_code =
-      !open_.empty() && (open_.back().scope == Scope::kFunction || open_.back().scope == Scope::kBlock);
+  const bool in_code = !open_.empty() && (open_.back().scope == Scope::kFunction ||
+                                          open_.back().scope == Scope::kBlock);
   Open open{in_code ? Scope::kBlock : Scope::kOther, statement_, depth_, i, {}};
   if (!open_.empty()) open.mention = open_.back().mention;
   const std::size_t head = behind_template(statement_, i);
@@ -127,7 +128,8 @@ void Rewriter::open_brace(std::size_t i) {
     open.scope = Scope::kNamespace;
     if (tokens_[i - 1].kind == Token::Kind::kWord && !tokens_[i - 1].is("namespace"))
       open.name = tokens_[i - 1].text;
-    if (tokens_[i - 1].is("namespace") || tokens_[i - 1].kind == Token::Kind::kString) open.name = "";
+    if (tokens_[i - 1].is("namespace") || tokens_[i - 1].kind == Token::Kind::kString)
+      open.name = "";
   } else if (is_enum) {
     open.scope = Scope::kOther;
   } else if (record != i && parameters == i) {

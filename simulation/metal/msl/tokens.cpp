@@ -51,14 +51,13 @@ std::vector<Token> tokenize(std::string_view text) {
       while (at < text.size() && (starts_word(text[at]) || digit(text[at]))) ++at;
     } else if (digit(c) || (c == '.' && at + 1 < text.size() && digit(text[at + 1]))) {
       token.kind = Token::Kind::kNumber;
-      while (at < text.size() &&
-             (starts_word(text[at]) || digit(text[at]) || text[at] == '.' ||
-              ((text[at] == '+' || text[at] == '-') &&
-               (text[at - 1] == 'e' || text[at - 1] == 'E' || text[at - 1] == 'p' ||
-                text[at - 1] == 'P') &&
-               (text.substr(first, 2) == "0x" || text.substr(first, 2) == "0X"
-                    ? text[at - 1] == 'p' || text[at - 1] == 'P'
-                    : true)))) {
+      while (at < text.size() && (starts_word(text[at]) || digit(text[at]) || text[at] == '.' ||
+                                  ((text[at] == '+' || text[at] == '-') &&
+                                   (text[at - 1] == 'e' || text[at - 1] == 'E' ||
+                                    text[at - 1] == 'p' || text[at - 1] == 'P') &&
+                                   (text.substr(first, 2) == "0x" || text.substr(first, 2) == "0X"
+                                        ? text[at - 1] == 'p' || text[at - 1] == 'P'
+                                        : true)))) {
         ++at;
       }
     } else if (c == '"' || c == '\'') {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tokens of a preprocessed text in the Metal Shading Language. Blanks, comments and lines that begin
-// with # are kept before the token that follows, so that the text can be written again with its
-// lines unchanged.
+// Tokens of a preprocessed text in the Metal Shading Language. Blanks, comments and lines that
+// begin with # are kept before the token that follows, so that the text can be written again with
+// its lines unchanged.
 #pragma once
 
 #include <cstddef>

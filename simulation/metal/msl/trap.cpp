@@ -105,7 +105,7 @@ void catch_traps() {
   static std::once_flag once;
   std::call_once(once, [] {
     for (std::size_t i = 0; i < std::size(kSignals); ++i) {
-      struct sigaction action {};
+      struct sigaction action{};
       action.sa_sigaction = &handle;
       action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
       (void)::sigaction(kSignals[i], &action, &before[i]);

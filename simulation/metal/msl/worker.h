@@ -33,9 +33,7 @@ class Worker {
 
   Base& base() noexcept { return *reinterpret_cast<Base*>(memory_); }
   Fiber& fiber() noexcept { return *fiber_; }
-  static Worker& of(__hy_state* state) noexcept {
-    return *reinterpret_cast<Base*>(state)->worker;
-  }
+  static Worker& of(__hy_state* state) noexcept { return *reinterpret_cast<Base*>(state)->worker; }
   // The worker whose stack has `address`, if it is one: the caller knows that it is.
   static Worker& at(std::uint64_t address) noexcept {
     return *reinterpret_cast<Base*>(address & ~(__HY_STACK_SIZE - 1))->worker;
