@@ -35,8 +35,10 @@ void Rewriter::replace_words() {
       t.out = constant_space_;
     } else if (std::ranges::find(kForeign, t.text) != std::end(kForeign)) {
       t.out = "__hy_" + std::string(t.text);
-    } else if ((t.is("coherent")) && tokens_[i + 1].is("(")) {
+    } else if (t.is("coherent") && tokens_[i + 1].is("(")) {
       blank(i, closing(tokens_, i + 1) + 1);
+    } else if (t.is("coherent") && tokens_[i + 1].is("device")) {
+      t.out.clear();
     }
   }
 }
@@ -112,7 +114,7 @@ void Rewriter::wrap_value(std::size_t begin, std::size_t end) {
   if (end == begin + 1 &&
       (tokens_[begin].kind != Token::Kind::kWord || tokens_[begin].is("nullptr")))
     return;
-  tokens_[begin].before.insert(0, "__hy_value(");
+  tokens_[begin].before.insert(0, "::metal::__hy_value(");
   tokens_[end - 1].after += ")";
 }
 
@@ -231,6 +233,7 @@ bool Rewriter::threadgroup_variable(std::size_t begin, std::size_t end, std::siz
     result_.mentions[function].variables.push_back(id);
     const std::string number = std::to_string(id);
     const std::string holder = "__hy_variable_" + number;
+    if (!text.empty()) text += "; ";
     text += "typedef " + type + "__hy_type_" + number + " " + dimensions + "; struct " + holder +
             " { " + own_alignment + " __hy_type_" + number + " x; }; __HY_VARIABLE(" + number +
             ", " + holder + ") __local __hy_type_" + number + "& " + variable +

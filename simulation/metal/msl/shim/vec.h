@@ -161,6 +161,9 @@ struct __hy_swizzle {
     for (int i = 0; i < N; ++i) (&x)[i] = (&o.x)[i];                                             \
     return *this;                                                                                \
   }                                                                                              \
+  __HY_INLINE void operator=(const NAME& o) volatile {                                           \
+    for (int i = 0; i < N; ++i) (&x)[i] = (&o.x)[i];                                             \
+  }                                                                                              \
   constexpr __HY_INLINE T __at(int i) const { return __get(i); }                                 \
   __HY_INLINE T operator[](int i) const&& { return __get(i); }                                   \
   __HY_INLINE T& operator[](int i)& { return (&x)[i]; }                                           \
@@ -310,6 +313,20 @@ using __hy_joined = typename __hy_joint<remove_cv_t<A>, remove_cv_t<B>>::element
     typedef __hy_joined<A, B> T;                                                        \
     __HY_EACH((__hy_wide<A, B>), T(T(__hy_at(a, i)) OP T(__hy_at(b, i))))                 \
   }
+// The count of a shift may have another element.
+#define __HY_SHIFT(OP)                                                                    \
+  template <class A, class B,                                                             \
+            enable_if_t<(__hy_vector<A> || __hy_vector<B>) && __hy_count<A> != 0 &&       \
+                            __hy_count<B> != 0 &&                                         \
+                            (__hy_count<A> == __hy_count<B> || __hy_count<A> == 1 ||      \
+                             __hy_count<B> == 1),                                         \
+                        int> = 0>                                                         \
+  constexpr __HY_INLINE vec<__hy_element<conditional_t<__hy_vector<A>, A, B>>,            \
+                            __hy_wide<A, B>>                                              \
+  operator OP(A a, B b) {                                                                 \
+    typedef __hy_element<conditional_t<__hy_vector<A>, A, B>> T;                          \
+    __HY_EACH((__hy_wide<A, B>), T(T(__hy_at(a, i)) OP __hy_at(b, i)))                    \
+  }
 #define __HY_COMPARE(OP)                                                            \
   template <class A, class B, enable_if_t<__hy_binary<A, B>, int> = 0>              \
   constexpr __HY_INLINE vec<bool, __hy_wide<A, B>> operator OP(A a, B b) {          \
@@ -330,8 +347,8 @@ __HY_BINARY(%)
 __HY_BINARY(&)
 __HY_BINARY(|)
 __HY_BINARY(^)
-__HY_BINARY(<<)
-__HY_BINARY(>>)
+__HY_SHIFT(<<)
+__HY_SHIFT(>>)
 __HY_COMPARE(==)
 __HY_COMPARE(!=)
 __HY_COMPARE(<)
