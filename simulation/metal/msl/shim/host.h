@@ -15,24 +15,7 @@ uint __hy_width();
 ulong __hy_variable_at(ulong key, uint size, uint alignment);
 }
 
-// What the compiler makes of {a, b, c}, under the name that it looks for.
-namespace std {
-template <class T>
-class initializer_list {
- public:
-  constexpr initializer_list() = default;
-  constexpr size_t size() const { return size_; }
-  constexpr const T* begin() const { return begin_; }
-  constexpr const T* end() const { return begin_ + size_; }
-
- private:
-  const T* begin_ = nullptr;
-  size_t size_ = 0;
-};
-}  // namespace std
-
 namespace metal {
-using std::initializer_list;
 enum class mem_flags {
   mem_none = 0,
   mem_device = 1,
