@@ -81,16 +81,18 @@ struct TimedCondition {
 @implementation OS_dispatch_semaphore_object
 @end
 
+struct Notification {
+  dispatch::Queue* queue;
+  void* context;
+  dispatch_function_t work;
+  Notification* next;
+};
+
 @interface OS_dispatch_group_object : NSObject <OS_dispatch_group> {
  @public
   TimedCondition changed;
   std::size_t inside;
-  struct Notification {
-    dispatch::Queue* queue;
-    void* context;
-    dispatch_function_t work;
-    Notification* next;
-  }* notifications;
+  Notification* notifications;
 }
 @end
 @implementation OS_dispatch_group_object
@@ -122,7 +124,7 @@ static dispatch::Queue& queue_of(dispatch_queue_t queue) {
   return *static_cast<OS_dispatch_queue_object*>(queue)->queue;
 }
 static void call_block(void* block) {
-  static_cast<dispatch_block_t>(block)();
+  ((dispatch_block_t)block)();
   _Block_release(block);
 }
 
@@ -183,7 +185,7 @@ void dispatch_sync_f(dispatch_queue_t queue, void* context, dispatch_function_t 
 }
 void dispatch_sync(dispatch_queue_t queue, dispatch_block_t work) {
   queue_of(queue).sync(static_cast<void*>(work),
-                       [](void* block) { static_cast<dispatch_block_t>(block)(); });
+                       [](void* block) { ((dispatch_block_t)block)(); });
 }
 void dispatch_barrier_async_f(dispatch_queue_t queue, void* context, dispatch_function_t work) {
   queue_of(queue).async(context, work, true);
@@ -236,7 +238,7 @@ void dispatch_once_f(dispatch_once_t* predicate, void* context, dispatch_functio
 }
 void dispatch_once(dispatch_once_t* predicate, dispatch_block_t function) {
   dispatch_once_f(predicate, static_cast<void*>(function),
-                  [](void* block) { static_cast<dispatch_block_t>(block)(); });
+                  [](void* block) { ((dispatch_block_t)block)(); });
 }
 
 // --- semaphores
@@ -277,7 +279,7 @@ void dispatch_group_enter(dispatch_group_t group) {
 }
 void dispatch_group_leave(dispatch_group_t group) {
   auto* const one = static_cast<OS_dispatch_group_object*>(group);
-  OS_dispatch_group_object::Notification* notifications = nullptr;
+  Notification* notifications = nullptr;
   {
     const gpu::Lock lock(one->changed.mutex);
     if (one->inside == 0) std::abort();  // Apple: unbalanced calls end the process
@@ -321,7 +323,7 @@ void dispatch_group_notify_f(dispatch_group_t group, dispatch_queue_t queue, voi
     const gpu::Lock lock(one->changed.mutex);
     if (one->inside != 0) {
       queue_of(queue).retain();
-      one->notifications = new OS_dispatch_group_object::Notification{&queue_of(queue), context, work,
+      one->notifications = new Notification{&queue_of(queue), context, work,
                                                                       one->notifications};
       return;
     }
@@ -346,7 +348,7 @@ dispatch_data_t dispatch_data_create(const void* bytes, size_t size, dispatch_qu
     made->destructor = DISPATCH_DATA_DESTRUCTOR_FREE;
   } else {
     made->bytes = bytes;
-    made->destructor = static_cast<dispatch_block_t>(_Block_copy(destructor));
+    made->destructor = (dispatch_block_t)_Block_copy(destructor);
   }
   return made;
 }

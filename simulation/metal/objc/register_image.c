@@ -14,7 +14,7 @@ HALYARD_OBJC_SECTION(objc_selrefs);
 HALYARD_OBJC_SECTION(objc_protolist);
 HALYARD_OBJC_SECTION(objc_protorefs);
 
-extern void halyard_objc_register_image(Entry* lists[10]);
+__attribute__((visibility("default"))) extern void halyard_objc_register_image(Entry* lists[10]);
 
 __attribute__((constructor(101))) static void register_image(void) {
   Entry* lists[10] = {__start_objc_classlist, __stop_objc_classlist, __start_objc_catlist,

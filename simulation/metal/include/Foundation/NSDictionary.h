@@ -35,6 +35,7 @@
 - (void)setObject:(ObjectType)object forKey:(KeyType)key;
 - (void)setObject:(ObjectType)object forKeyedSubscript:(KeyType)key;
 - (void)setValue:(ObjectType)object forKey:(NSString*)key;
+- (void)addEntriesFromDictionary:(NSDictionary<KeyType, ObjectType>*)dictionary;
 - (void)removeObjectForKey:(KeyType)key;
 - (void)removeAllObjects;
 @end
