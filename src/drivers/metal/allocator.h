@@ -23,6 +23,12 @@
 
 namespace halyard::inline v0::metal {
 
+// How a buffer is stored; whether an option is a number or an enumerator depends on the headers.
+constexpr MTLResourceOptions untracked(MTLResourceOptions mode) noexcept {
+  return static_cast<MTLResourceOptions>(static_cast<NSUInteger>(mode) |
+                                         MTLResourceHazardTrackingModeUntracked);
+}
+
 class DeviceMemory final : public hal::Memory {
  public:
   // `domain`: of the device. kResourceExhausted with the size.

@@ -14,10 +14,8 @@ namespace {
 // Of an allocation that asks for none (BufferInfo::alignment).
 constexpr std::uint64_t kDefaultAlignment = 64;
 
-constexpr MTLResourceOptions kPrivate =
-    MTLResourceStorageModePrivate | MTLResourceHazardTrackingModeUntracked;
-constexpr MTLResourceOptions kShared =
-    MTLResourceStorageModeShared | MTLResourceHazardTrackingModeUntracked;
+constexpr MTLResourceOptions kPrivate = untracked(MTLResourceStorageModePrivate);
+constexpr MTLResourceOptions kShared = untracked(MTLResourceStorageModeShared);
 
 Status no_memory(std::uint64_t size) {
   return error(StatusCode::kResourceExhausted, "metal: no memory for {} bytes", size);

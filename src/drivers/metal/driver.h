@@ -10,7 +10,7 @@
 //               ordinals begin again with the first one: two devices on one GPU
 //   heaps=1     memory of the device up to 16 MiB comes from heaps of 64 MiB; 0 by default
 //   page=N      imported memory is widened to pages of N bytes, a power of two from 4096 to 65536;
-//               by default the system's
+//               by default the system's, and 16384 for the simulated framework
 //   poll_time=N a thread that waits polls for N microseconds before it sleeps, up to 1000000;
 //               0: some 2. Default 2000 on Apple's systems, and 0 elsewhere: there the framework
 //               is simulated, by threads of the same processors

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "drivers/metal/driver.h"
 
+#ifdef __APPLE__
 #include <unistd.h>
+#endif
 
 #include <algorithm>
 #include <bit>
@@ -45,8 +47,11 @@ constexpr OptionName kOptions[] = {{"devices", &Options::devices, 1, kMaxDevices
 
 #ifdef __APPLE__
 constexpr unsigned kPollMicroseconds = 2000;  // longer than threads take to wake
+std::uint64_t page_size() noexcept { return static_cast<std::uint64_t>(getpagesize()); }
 #else
 constexpr unsigned kPollMicroseconds = 0;
+// Of Apple silicon, which the simulated framework asks for whatever this machine has.
+constexpr std::uint64_t page_size() noexcept { return 16384; }
 #endif
 
 // Commands of a buffer: some ten milliseconds of long ones. The system ends what holds up its
@@ -132,7 +137,7 @@ class MetalDriver final : public hal::Driver {
     const std::string query = query_of(options);
     const DeviceOptions chosen = {
         .poll_time = Nanoseconds{options.poll_time.value_or(kPollMicroseconds)} * 1000,
-        .page = options.page ? *options.page : static_cast<std::uint64_t>(getpagesize()),
+        .page = options.page ? *options.page : page_size(),
         .uses_heaps = options.heaps.value_or(0) == 1,
         .split_after = options.split.value_or(kSplitAfter)};
     std::vector<std::unique_ptr<hal::DeviceImpl>> devices;

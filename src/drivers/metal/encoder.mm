@@ -20,7 +20,10 @@ constexpr std::uint64_t kWord = 4;
 constexpr NSUInteger kTarget = 0, kSource = 1, kConstants = 2;
 
 constexpr MTLResourceUsage kReads = MTLResourceUsageRead;
-constexpr MTLResourceUsage kReadsAndWrites = MTLResourceUsageRead | MTLResourceUsageWrite;
+constexpr MTLResourceUsage both(MTLResourceUsage a, MTLResourceUsage b) noexcept {
+  return static_cast<MTLResourceUsage>(static_cast<NSUInteger>(a) | static_cast<NSUInteger>(b));
+}
+constexpr MTLResourceUsage kReadsAndWrites = both(MTLResourceUsageRead, MTLResourceUsageWrite);
 
 // The pattern as a whole word.
 std::uint32_t word_of(const hal::FillCommand& command) noexcept {
@@ -113,8 +116,8 @@ Status Encoder::add(const hal::Command& command, const hal::BoundRange* table,
 void Encoder::declare(id<MTLBuffer> buffer, MTLResourceUsage usage) noexcept {
   Declared* const known = std::ranges::find(declared_, buffer, &Declared::buffer);
   if (known != declared_.end()) {
-    if ((known->usage | usage) == known->usage) return;
-    known->usage |= usage;
+    if (both(known->usage, usage) == known->usage) return;
+    known->usage = both(known->usage, usage);
   } else {
     (void)declared_.push_back({buffer, usage});  // without memory it is declared once more
   }

@@ -27,7 +27,8 @@ std::string text_of(NSError* error);
 // The loss of a device whose command buffer ended with `error`, which may be nil.
 [[nodiscard]] Status fault(NSError* error);
 
-// Whether Metal ignores all later work of this process: MTLCommandBufferErrorAccessRevoked.
-bool is_revoked(NSError* error) noexcept;
+// Whether the device runs nothing of this process any more: after
+// MTLCommandBufferErrorAccessRevoked Metal ignores what it submits, and a device may be removed.
+bool is_final(NSError* error) noexcept;
 
 }  // namespace halyard::inline v0::metal

@@ -20,7 +20,7 @@ constexpr Named kBufferErrors[] = {
     {10, "MTLCommandBufferErrorMemoryless"},    {11, "MTLCommandBufferErrorDeviceRemoved"},
     {12, "MTLCommandBufferErrorStackOverflow"},
 };
-constexpr std::int64_t kAccessRevoked = 4;
+constexpr std::int64_t kAccessRevoked = 4, kDeviceRemoved = 11;
 
 // Domain and code: what a search engine finds.
 std::string native_name(NSError* error) {
@@ -58,6 +58,8 @@ Status fault(NSError* error) {
                 name_of_buffer_error(code));
 }
 
-bool is_revoked(NSError* error) noexcept { return error != nil && [error code] == kAccessRevoked; }
+bool is_final(NSError* error) noexcept {
+  return error != nil && ([error code] == kAccessRevoked || [error code] == kDeviceRemoved);
+}
 
 }  // namespace halyard::inline v0::metal

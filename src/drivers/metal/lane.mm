@@ -212,7 +212,7 @@ bool Lane::has_ended(Slot& slot) noexcept {
         break;
       case Submission::State::kFailed: {
         NSError* const error = buffer.error();
-        if (is_revoked(error)) device_.physical().close_for_good();
+        if (is_final(error)) device_.physical().close_for_good();
         device_.lose(fault(error));
         return false;
       }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "drivers/metal/allocator.h"
 #include "drivers/metal/functions.h"
 
 namespace halyard::inline v0::metal {
@@ -52,13 +53,13 @@ void NativeDevice::lose(Status cause) noexcept {
 Status NativeDevice::loss() const { return lost() ? cause_ : Status(); }
 
 Retained<id<MTLBuffer>> NativeDevice::take_from_heap(std::uint64_t size) {
-  constexpr MTLResourceOptions kOptions =
-      MTLResourceStorageModePrivate | MTLResourceHazardTrackingModeUntracked;
+  constexpr MTLResourceOptions kOptions = untracked(MTLResourceStorageModePrivate);
   const MTLSizeAndAlign needs = [handle() heapBufferSizeAndAlignWithLength:size options:kOptions];
   if (needs.size > kHeapBytes / 4) return new_buffer(handle(), size, kOptions);
   base::LockGuard lock(mutex_);  // a heap is for one thread at a time
   if (heap_) {
-    if (Retained<id<MTLBuffer>> buffer = new_buffer_in(heap_.get(), size, kOptions)) return buffer;
+    Retained<id<MTLBuffer>> buffer = new_buffer_in(heap_.get(), size, kOptions);
+    if (buffer) return buffer;
   }
   heap_ = new_heap(handle(), kHeapBytes, MTLStorageModePrivate);
   if (!heap_) return {};
