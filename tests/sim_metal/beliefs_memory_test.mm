@@ -50,6 +50,30 @@ TEST_F(MemoryBeliefs, B13_UnretainedResource_IsGoneAtOnce) {
   expect_misuse("freed-in-flight");
 }
 
+TEST_F(MemoryBeliefs, B13_UnretainedPipeline_IsGoneAtOnce) {
+  begin();
+  id<MTLSharedEvent> const gate = [device_ newSharedEvent];
+  id<MTLArgumentEncoder> arguments = nil;
+  id<MTLComputePipelineState> const state = writer(&arguments);
+  id<MTLBuffer> const block = buffer(64);
+  id<MTLCommandBuffer> const commands = [queue_ commandBufferWithUnretainedReferences];
+  [commands encodeWaitForEvent:gate value:1];
+  id<MTLComputeCommandEncoder> const encoder = [commands computeCommandEncoder];
+  [encoder setComputePipelineState:state];
+  [encoder setBuffer:block offset:0 atIndex:0];
+  [encoder dispatchThreadgroups:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(1, 1, 1)];
+  [encoder endEncoding];
+  [commands commit];
+  [state release];
+  [gate setSignaledValue:1];
+  [commands waitUntilCompleted];
+  EXPECT_EQ([[commands error] code], MTLCommandBufferErrorInvalidResource);
+  [block release];
+  [arguments release];
+  [gate release];
+  expect_misuse("used-after-free");
+}
+
 TEST_F(MemoryBeliefs, B13_RetainedResource_LivesUntilCompletion) {
   begin();
   id<MTLSharedEvent> const gate = [device_ newSharedEvent];
