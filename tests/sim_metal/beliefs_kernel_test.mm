@@ -298,16 +298,19 @@ TEST_F(KernelBeliefs, B37_IndirectCommands_NeedUseResource) {
   id<MTLFunction> const function = [made newFunctionWithName:@"add"];
   [wanted setComputeFunction:function];
   [wanted setSupportIndirectCommandBuffers:YES];
-  id<MTLComputePipelineState> const state = [device_ newComputePipelineStateWithDescriptor:wanted
-                                                                                   options:0
-                                                                                reflection:nullptr
-                                                                                     error:nullptr];
+  id<MTLComputePipelineState> const state =
+      [device_ newComputePipelineStateWithDescriptor:wanted
+                                             options:MTLPipelineOptionNone
+                                          reflection:nullptr
+                                               error:nullptr];
   MTLIndirectCommandBufferDescriptor* const descriptor =
       [[MTLIndirectCommandBufferDescriptor alloc] init];
   [descriptor setCommandTypes:MTLIndirectCommandTypeConcurrentDispatch];
   [descriptor setMaxKernelBufferBindCount:4];
   id<MTLIndirectCommandBuffer> const indirect =
-      [device_ newIndirectCommandBufferWithDescriptor:descriptor maxCommandCount:1 options:0];
+      [device_ newIndirectCommandBufferWithDescriptor:descriptor
+                                      maxCommandCount:1
+                                              options:MTLResourceStorageModeShared];
   id<MTLBuffer> const target = buffer(16);
   std::memset([target contents], 0, 16);
   id<MTLIndirectComputeCommand> const command = [indirect indirectComputeCommandAtIndex:0];
@@ -319,7 +322,7 @@ TEST_F(KernelBeliefs, B37_IndirectCommands_NeedUseResource) {
     EXPECT_FALSE(has_misuse("missing-use-resource"));
     id<MTLCommandBuffer> const commands = [queue_ commandBuffer];
     id<MTLComputeCommandEncoder> const encoder = [commands computeCommandEncoder];
-    if (is_used) [encoder useResource:target usage:MTLResourceUsageRead | MTLResourceUsageWrite];
+    if (is_used) [encoder useResource:target usage:kReadWriteUsage];
     [encoder executeCommandsInBuffer:indirect withRange:NSRange{0, 1}];
     [encoder endEncoding];
     finish(commands);

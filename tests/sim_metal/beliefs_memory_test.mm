@@ -50,6 +50,30 @@ TEST_F(MemoryBeliefs, B13_UnretainedResource_IsGoneAtOnce) {
   expect_misuse("freed-in-flight");
 }
 
+TEST_F(MemoryBeliefs, B13_UnretainedPipeline_IsGoneAtOnce) {
+  begin();
+  id<MTLSharedEvent> const gate = [device_ newSharedEvent];
+  id<MTLArgumentEncoder> arguments = nil;
+  id<MTLComputePipelineState> const state = writer(&arguments);
+  id<MTLBuffer> const block = buffer(64);
+  id<MTLCommandBuffer> const commands = [queue_ commandBufferWithUnretainedReferences];
+  [commands encodeWaitForEvent:gate value:1];
+  id<MTLComputeCommandEncoder> const encoder = [commands computeCommandEncoder];
+  [encoder setComputePipelineState:state];
+  [encoder setBuffer:block offset:0 atIndex:0];
+  [encoder dispatchThreadgroups:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(1, 1, 1)];
+  [encoder endEncoding];
+  [commands commit];
+  [state release];
+  [gate setSignaledValue:1];
+  [commands waitUntilCompleted];
+  EXPECT_EQ([[commands error] code], MTLCommandBufferErrorInvalidResource);
+  [block release];
+  [arguments release];
+  [gate release];
+  expect_misuse("used-after-free");
+}
+
 TEST_F(MemoryBeliefs, B13_RetainedResource_LivesUntilCompletion) {
   begin();
   id<MTLSharedEvent> const gate = [device_ newSharedEvent];
@@ -75,8 +99,7 @@ TEST_F(MemoryBeliefs, B14_WriteThroughReadUsage_IsReported) {
   id<MTLBuffer> const block = buffer([arguments encodedLength]), target = buffer(64);
   [arguments setArgumentBuffer:block offset:0];
   [arguments setBuffer:target offset:0 atIndex:0];
-  for (const MTLResourceUsage usage : {MTLResourceUsageRead | MTLResourceUsageWrite,
-                                       static_cast<NSUInteger>(MTLResourceUsageRead)}) {
+  for (const MTLResourceUsage usage : {kReadWriteUsage, MTLResourceUsageRead}) {
     EXPECT_FALSE(has_misuse("write-through-read-usage"));
     id<MTLCommandBuffer> const commands = [queue_ commandBuffer];
     id<MTLComputeCommandEncoder> const encoder = [commands computeCommandEncoder];
@@ -134,8 +157,7 @@ TEST_F(MemoryBeliefs, B16_Untracked_ReordersEncodersUnlessFenced) {
   Options options;
   options.adversities.reorder_encoders = true;
   begin(options);
-  id<MTLBuffer> const source =
-      buffer(64, MTLResourceStorageModeShared | MTLResourceHazardTrackingModeUntracked);
+  id<MTLBuffer> const source = buffer(64, kSharedUntracked);
   id<MTLBuffer> const target = buffer(64);
   id<MTLFence> const fence = [device_ newFence];
   for (const bool is_fenced : {false, true}) {
@@ -179,7 +201,7 @@ TEST_F(MemoryBeliefs, B18_UseResource_IsPerEncoder) {
     [encoder setComputePipelineState:state];
     [encoder setBuffer:block offset:0 atIndex:0];
     if (i == 0) {
-      [encoder useResource:target usage:MTLResourceUsageRead | MTLResourceUsageWrite];
+      [encoder useResource:target usage:kReadWriteUsage];
     }
     [encoder dispatchThreadgroups:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(4, 1, 1)];
     [encoder endEncoding];

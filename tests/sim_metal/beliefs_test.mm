@@ -316,7 +316,8 @@ TEST_F(Beliefs, B40_ChildOfFork_HasNoDevices) {
   const pid_t child = fork();
   if (child == 0) {
     const bool is_dead = MTLCreateSystemDefaultDevice() == nil && [queue_ commandBuffer] == nil &&
-                         [device_ newBufferWithLength:64 options:0] == nil;
+                         [device_ newBufferWithLength:64
+                                              options:MTLResourceStorageModeShared] == nil;
     _exit(is_dead ? 0 : 1);
   }
   int status = -1;

@@ -160,7 +160,7 @@ TEST_F(MetalDevice, ArgumentBuffer_HoldsPointersAndConstants) {
   [encoder setComputePipelineState:state];
   [encoder setBuffer:block offset:0 atIndex:0];
   [encoder useResource:in usage:MTLResourceUsageRead];
-  [encoder useResource:out usage:MTLResourceUsageRead | MTLResourceUsageWrite];
+  [encoder useResource:out usage:kReadWriteUsage];
   [encoder dispatchThreadgroups:MTLSizeMake(3, 1, 1) threadsPerThreadgroup:MTLSizeMake(4, 1, 1)];
   [encoder endEncoding];
   finish(commands);

@@ -16,6 +16,12 @@ namespace metal_tests {
 
 using namespace halyard::sim::metal;
 
+// Options are enumerations in some versions of Apple's headers and numbers in others.
+constexpr auto kReadWriteUsage =
+    static_cast<MTLResourceUsage>(MTLResourceUsageRead | MTLResourceUsageWrite);
+constexpr auto kSharedUntracked = static_cast<MTLResourceOptions>(
+    MTLResourceStorageModeShared | MTLResourceHazardTrackingModeUntracked);
+
 class MetalTest : public ::testing::Test {
  protected:
   ~MetalTest() override {

@@ -55,9 +55,8 @@
   return self;
 }
 - (MTLResourceOptions)resourceOptions {
-  return static_cast<MTLResourceOptions>(_cpuCacheMode) |
-         static_cast<MTLResourceOptions>(_storageMode) << 4 |
-         static_cast<MTLResourceOptions>(_hazardTrackingMode) << 8;
+  return static_cast<MTLResourceOptions>(_cpuCacheMode | static_cast<NSUInteger>(_storageMode) << 4 |
+                                         static_cast<NSUInteger>(_hazardTrackingMode) << 8);
 }
 - (void)setResourceOptions:(MTLResourceOptions)options {
   _cpuCacheMode = static_cast<MTLCPUCacheMode>(options & 15);

@@ -112,6 +112,11 @@ struct Executor {
   const std::vector<ResourcePointer>& resident;
 
   Error operator()(const Dispatch& dispatch) const {
+    if (dispatch.pipeline->is_freed.load()) {
+      report("used-after-free", "the pipeline of \"" + dispatch.pipeline->name() +
+                                    "\" was deallocated before its dispatch ran");
+      return make_error(ErrorCode::kInvalidResource);
+    }
     Size3 grid = dispatch.grid;
     if (dispatch.indirect != nullptr) {
       std::uint32_t groups[3];

@@ -194,6 +194,7 @@ const msl::Argument* argument_at(const msl::Function& function, NSUInteger index
 @implementation SimulatedMetalPipeline
 - (void)dealloc {
   metal::count_destroyed(metal::Class::kPipeline);
+  pipeline_->is_freed.store(true);
   [label_ release];
   [[device_ retain] autorelease];
   [device_ release];

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/atomic.h"
 #include "simulation/metal/msl/library.h"
 
 namespace halyard::inline v0::sim::metal {
@@ -20,6 +21,8 @@ struct Pipeline {
   std::uint32_t static_threadgroup_bytes = 0;
   bool is_multiple_of_width = false;  // threadGroupSizeIsMultipleOfThreadExecutionWidth
   bool supports_indirect_command_buffers = false;
+  // The program's object is gone. A dispatch that still runs with it is an error.
+  mutable base::Atomic<bool> is_freed{false};
 
   const std::string& name() const { return function->info().name; }
 };

@@ -147,7 +147,7 @@ void remove_set(std::vector<id>& sets, id set) {
   return commands_->is_retaining;
 }
 - (MTLCommandBufferErrorOption)errorOptions {
-  return error_options_;
+  return static_cast<MTLCommandBufferErrorOption>(error_options_);
 }
 - (id<MTLLogContainer>)logs {
   return nil;

@@ -131,6 +131,8 @@ typedef NS_ENUM(NSUInteger, MTLDispatchType) {
     (MTLBlitPassDescriptor*)blitPassDescriptor;
 // A serial encoder, autoreleased. Nil while another encoder is open.
 - (nullable id<MTLComputeCommandEncoder>)computeCommandEncoder;
+- (nullable id<MTLComputeCommandEncoder>)computeCommandEncoderWithDispatchType:
+    (MTLDispatchType)dispatchType;
 // Only without an open encoder. Later passes of this buffer wait until the event has at least
 // `value`.
 - (void)encodeWaitForEvent:(id<MTLEvent>)event value:(uint64_t)value;

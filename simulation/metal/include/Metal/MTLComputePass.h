@@ -7,6 +7,7 @@
 #pragma once
 
 #import <Foundation/Foundation.h>
+#import <Metal/MTLCommandBuffer.h>
 #import <Metal/MTLDefines.h>
 
 NS_ASSUME_NONNULL_BEGIN
@@ -31,6 +32,7 @@ NS_ASSUME_NONNULL_BEGIN
 // Serial by default.
 @interface MTLComputePassDescriptor : NSObject <NSCopying>
 + (MTLComputePassDescriptor*)computePassDescriptor;
+@property MTLDispatchType dispatchType;
 @property(readonly) MTLComputePassSampleBufferAttachmentDescriptorArray* sampleBufferAttachments;
 @end
 
