@@ -193,7 +193,11 @@ std::string space_errors(const std::string& preprocessed, const CompileOptions& 
     std::size_t end = compiled.log.find('\n', begin);
     if (end == std::string::npos) end = compiled.log.size();
     const std::string_view line = std::string_view(compiled.log).substr(begin, end - begin);
-    if (line.find("error:") != line.npos && line.find("changes address space") != line.npos)
+    const bool pointers = line.find("'__constant") != line.npos && line.find("*") != line.npos &&
+                          (line.find("cannot initialize") != line.npos ||
+                           line.find("assigning to") != line.npos);
+    if (line.find("error:") != line.npos &&
+        (pointers || line.find("changes address space") != line.npos))
       (errors += line) += '\n';
     begin = end + 1;
   }
