@@ -37,15 +37,16 @@ bool has_msl_image(const kernel::Hyx& hyx) {
          hyx.images().end();
 }
 
-Status run_msl(const kernel::Hyx& hyx, std::string_view kernel, std::span<const std::size_t, 3> groups,
-               std::span<const std::span<std::byte>> bindings, std::span<const std::byte> constants) {
+Status run_msl(const kernel::Hyx& hyx, std::string_view kernel,
+               std::span<const std::size_t, 3> groups,
+               std::span<const std::span<std::byte>> bindings,
+               std::span<const std::byte> constants) {
   HALYARD_ASSIGN_OR_RETURN(const kernel::KernelInfo* const info, hyx.find(kernel));
   const auto image =
       std::ranges::find(hyx.images(), kernel::kMetalTarget, &kernel::ImageInfo::target);
-  const msl::Library::Result compiled =
-      msl::Library::compile(base::text_of(image->bytes), {.language_version = 0x30000,
-                                                          .math_mode = msl::MathMode::kSafe,
-                                                          .strict = true});
+  const msl::Library::Result compiled = msl::Library::compile(
+      base::text_of(image->bytes),
+      {.language_version = 0x30000, .math_mode = msl::MathMode::kSafe, .strict = true});
   if (compiled.library == nullptr) {
     return error(StatusCode::kInvalidArgument, "{}: {}", kernel, compiled.log);
   }

@@ -15,8 +15,9 @@ struct MslMemory final : DeviceMemory {
   // As Metal gives it: whole pages.
   explicit MslMemory(std::size_t size) : memory(size + 16), length(size) {}
   std::span<std::byte> bytes() const override {
-    return {reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(memory.data() + 15) & ~15ul),
-            length};
+    return {
+        reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(memory.data() + 15) & ~15ul),
+        length};
   }
   mutable std::vector<std::byte> memory;
   std::size_t length;
@@ -39,7 +40,8 @@ struct MslShipped final : DeviceKernels {
         return error(StatusCode::kInvalidArgument, "{}: constant {} is given another type", kernel,
                      info->constants[i].name);
       }
-      std::copy_n(constants[i].data(), constants[i].size(), bytes.begin() + info->constants[i].offset);
+      std::copy_n(constants[i].data(), constants[i].size(),
+                  bytes.begin() + info->constants[i].offset);
     }
     std::vector<std::span<std::byte>> bindings;
     for (const DeviceMemory* memory : buffers) bindings.push_back(memory->bytes());

@@ -19,7 +19,8 @@ ConstantValue value(std::int32_t index, DataType type, T v) {
 
 TEST(Library, Error_HasTheLineOfTheText) {
   const Library::Result result = Library::compile(
-      "#include <metal_stdlib>\n\nkernel void k(device float* x [[buffer(0)]]) {\n  x[0] = y;\n}\n", {});
+      "#include <metal_stdlib>\n\nkernel void k(device float* x [[buffer(0)]]) {\n  x[0] = y;\n}\n",
+      {});
   EXPECT_EQ(result.library, nullptr);
   EXPECT_NE(result.log.find("program_source:4:10: error: use of undeclared identifier 'y'"),
             std::string::npos)
@@ -28,10 +29,11 @@ TEST(Library, Error_HasTheLineOfTheText) {
 
 TEST(Library, AddressSpaces_ThatMetalKeepsApart_AreErrors) {
   const auto compiles = [](std::string_view body, bool strict) {
-    return Library::compile("#include <metal_stdlib>\nvoid to_device(device const float* p) {}\n"
-                            "kernel void k(device float* x [[buffer(0)]], constant float* c [[buffer(1)]]) {" +
-                                std::string(body) + "}",
-                            {.strict = strict})
+    return Library::compile(
+               "#include <metal_stdlib>\nvoid to_device(device const float* p) {}\n"
+               "kernel void k(device float* x [[buffer(0)]], constant float* c [[buffer(1)]]) {" +
+                   std::string(body) + "}",
+               {.strict = strict})
                .library != nullptr;
   };
   EXPECT_TRUE(compiles("x[0] = c[0];", true));
@@ -111,7 +113,8 @@ TEST(Library, FunctionConstants_AreSpecialized) {
   EXPECT_NE(library->function("other").function, nullptr);
   EXPECT_EQ(library->function("no_such_function").log, "");
   const float two[2] = {0.0f, 100.0f};
-  std::vector<ConstantValue> values = {value(0, DataType::kInt, 3), value(1, DataType::kBool, true)};
+  std::vector<ConstantValue> values = {value(0, DataType::kInt, 3),
+                                       value(1, DataType::kBool, true)};
   ConstantValue pair;
   pair.name = "both";
   pair.type = static_cast<DataType>(4);
@@ -167,7 +170,8 @@ kernel void k(device float* y [[buffer(0)]]) {
   (void)run(kernel(kText), {1}, {1}, {bind(0, y)});
   EXPECT_EQ(y[0], 1.0f);
   y = start;
-  (void)run(kernel("#pragma METAL fp math_mode(safe)\n" + std::string(kText)), {1}, {1}, {bind(0, y)});
+  (void)run(kernel("#pragma METAL fp math_mode(safe)\n" + std::string(kText)), {1}, {1},
+            {bind(0, y)});
   EXPECT_EQ(y[0], 0.0f);
 }
 
@@ -193,11 +197,30 @@ kernel void k(device float* y [[buffer(0)]], uint i [[thread_position_in_grid]])
   for (int i = 0; i < 100; ++i) EXPECT_EQ(y[3 * i], y[3 * i + 1]);
 }
 
+TEST(Library, ManyFunctions_AreCompiledWhenTheyAreAskedFor) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) {
+    text += "kernel void k" + std::to_string(i) +
+            "(device int* y [[buffer(0)]]) { threadgroup int s[" + std::to_string(i + 1) +
+            "]; s[0] = " + std::to_string(i) + "; y[0] = s[0]; }\n";
+  }
+  const std::shared_ptr<const Library> library = compile(text);
+  ASSERT_NE(library, nullptr);
+  EXPECT_EQ(library->functions().size(), 100u);
+  EXPECT_EQ(library->functions()[99].arguments.size(), 1u);
+  std::vector<int> y(1);
+  const std::shared_ptr<const Function> f = library->function("k57").function;
+  EXPECT_EQ(run(f, {1}, {1}, {bind(0, y)}).fault, Fault::kNone);
+  EXPECT_EQ(y[0], 57);
+  EXPECT_EQ(f->info().static_threadgroup_bytes, 232u);
+}
+
 TEST(Library, Macros_AreDefined) {
   std::vector<int> y(2);
-  (void)run(kernel("kernel void k(device int* y [[buffer(0)]]) { y[0] = N; y[1] = __METAL_VERSION__; }", "k",
-                   {}, {.language_version = 0x20004, .macros = {{"N", "5"}}}),
-            {1}, {1}, {bind(0, y)});
+  (void)run(
+      kernel("kernel void k(device int* y [[buffer(0)]]) { y[0] = N; y[1] = __METAL_VERSION__; }",
+             "k", {}, {.language_version = 0x20004, .macros = {{"N", "5"}}}),
+      {1}, {1}, {bind(0, y)});
   EXPECT_EQ(y, (std::vector<int>{5, 240}));
 }
 

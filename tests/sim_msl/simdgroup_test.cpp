@@ -79,10 +79,12 @@ kernel void k(device int* y [[buffer(0)]], uint i [[thread_position_in_grid]]) {
 TEST(Simdgroup, SimdgroupBarrier_OrdersOnlyItsThreads) {
   const auto fault = [](std::uint32_t distance) {
     std::vector<int> y(64);
-    const std::string text = "kernel void k(device int* y [[buffer(0)]], uint t [[thread_index_in_threadgroup]]) {"
-                             "threadgroup int s[64]; s[t] = t;"
-                             "simdgroup_barrier(mem_flags::mem_threadgroup);"
-                             "y[t] = s[t ^ " + std::to_string(distance) + "]; }";
+    const std::string text =
+        "kernel void k(device int* y [[buffer(0)]], uint t [[thread_index_in_threadgroup]]) {"
+        "threadgroup int s[64]; s[t] = t;"
+        "simdgroup_barrier(mem_flags::mem_threadgroup);"
+        "y[t] = s[t ^ " +
+        std::to_string(distance) + "]; }";
     return run(kernel(text), {64}, {64}, {bind(0, y)}, {.check_races = true}).fault;
   };
   EXPECT_EQ(fault(1), Fault::kNone);
@@ -109,8 +111,9 @@ kernel void k(device const float* a [[buffer(0)]], device const half* b [[buffer
     a[i] = static_cast<float>(i % 7) - 3;
     b[i] = static_cast<_Float16>(i % 5 - 2);
   }
-  const Outcome outcome = run(kernel(kText), {64, 2}, {32, 1},
-                              {bind(0, a, false), bind(1, b, false), bind(2, c)}, {.check_races = true});
+  const Outcome outcome =
+      run(kernel(kText), {64, 2}, {32, 1}, {bind(0, a, false), bind(1, b, false), bind(2, c)},
+          {.check_races = true});
   ASSERT_EQ(outcome.fault, Fault::kNone) << outcome.report.text;
   for (int i = 0; i < 16; ++i) {
     for (int j = 0; j < 16; ++j) {
