@@ -242,7 +242,7 @@ fs::path glue(std::string& log) {
   if (fs::exists(path, error)) return path;
   const fs::path scratch = cache.scratch();
   fs::path result;
-  if (run_program({"clang-19", "-O2", "-fPIC", "-march=native", "-c", "-o",
+  if (run_program({"clang-19", "-O2", "-fno-strict-aliasing", "-fPIC", "-march=native", "-c", "-o",
                    (scratch / "glue.o").string(), (cache.folder() / "glue.c").string()},
                   scratch) == 0) {
     result = cache.keep(scratch / "glue.o", "glue.o");
@@ -376,9 +376,10 @@ Compiled compile_code(const std::string& source, const CompileOptions& options,
   if (instrument == Instrument::kSyntax) {
     words.insert(words.end(), {"-fsyntax-only", "kernels.clcpp"});
   } else {
-    words.insert(words.end(), {"kernels.clcpp", "-x", "none", glue_object.string(), "-o",
-                               "kernels.so", "-shared", "-nostartfiles", "-fuse-ld=lld",
-                               "-Wl,--gc-sections", "-Wl,-z,defs", "-lm"});
+    words.insert(words.end(),
+                 {"kernels.clcpp", "-x", "none", glue_object.string(), "-o", "kernels.so",
+                  "-shared", "-nostartfiles", "-fuse-ld=lld", "-Wl,--gc-sections",
+                  "-Wl,-z,nostart-stop-gc", "-Wl,-z,defs", "-lm"});
   }
   result.ok = run_program(words, scratch) == 0;
   result.log = read_file(scratch / "stderr");

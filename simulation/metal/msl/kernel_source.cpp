@@ -154,7 +154,7 @@ std::vector<DescribedParameter> described(const Rewritten& text, const WrittenFu
 }
 
 std::string kernel_source(const Rewritten& text, std::span<const std::size_t> functions,
-                          std::span<const std::string> constant_values) {
+                          std::span<const std::string> constant_values, bool entries) {
   std::string out;
   for (std::size_t i = 0; i < text.constants.size(); ++i) {
     const WrittenConstant& c = text.constants[i];
@@ -174,24 +174,25 @@ std::string kernel_source(const Rewritten& text, std::span<const std::size_t> fu
   for (const std::size_t k : functions) {
     const WrittenFunction& f = text.functions[k];
     const std::string n = number(k);
-    out += "extern \"C\" __attribute__((visibility(\"default\"))) void __hy_entry_" + n +
-           "(__private const __hy::call* c) {\n  typedef decltype(" + f.expression + ") F;\n  " +
-           f.expression + "(";
+        std::string entry = "extern \"C\" __attribute__((visibility(\"default\"))) void __hy_entry_" +
+                        n + "(__private const __hy::call* c) {\n  typedef decltype(" +
+                        f.expression + ") F;\n  " + f.expression + "(";
     for (std::size_t i = 0; i < f.parameters.size(); ++i) {
       const WrittenParameter& p = f.parameters[i];
       const std::string parameter = "__hy::parameter_t<" + number(i) + ", F>";
-      if (i != 0) out += ",\n    ";
+      if (i != 0) entry += ",\n    ";
       const int input = p.indirect ? -1 : input_index(p.input);
       if (input >= 0) {
-        out += "__hy::input<" + parameter + ">::get((__private const uint*)c->inputs[" +
-               number(static_cast<std::size_t>(input)) + "])";
+        entry += "__hy::input<" + parameter + ">::get((__private const uint*)c->inputs[" +
+                 number(static_cast<std::size_t>(input)) + "])";
       } else if (p.indirect) {
-        out += "__hy::memory_argument<" + parameter + ">::get(c->arguments[" + number(i) + "])";
+        entry += "__hy::memory_argument<" + parameter + ">::get(c->arguments[" + number(i) + "])";
       } else {
-        out += "__hy::memory_argument<" + parameter + ">::unknown_input";
+        entry += "__hy::memory_argument<" + parameter + ">::unknown_input";
       }
     }
-    out += ");\n}\n";
+    entry += ");\n}\n";
+    if (entries) out += entry;
     for (const DescribedParameter& d : described(text, f)) {
       types += "  {__hy::description<__hy::parameter_t<" + number(d.parameter) + ", decltype(" +
                f.expression + ")>>::get(), 0},\n";

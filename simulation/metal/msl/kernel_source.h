@@ -54,17 +54,18 @@ enum class Input : std::uint8_t {
 // -1 if Metal has no such input of a compute function.
 int input_index(std::string_view name) noexcept;
 
-// Which function is to have an entry point, and which members are described, in the order of the
-// tables: for each parameter that is no input its type, then the members of its struct.
+// What the tables describe, in their order: for each parameter that is no input its type, then the
+// members of its struct.
 struct DescribedParameter {
   std::size_t parameter = 0;
   const WrittenStruct* members = nullptr;
 };
 std::vector<DescribedParameter> described(const Rewritten& text, const WrittenFunction& function);
 
-// Values of function constants by index in Rewritten::constants; an empty string: none.
+// Values of function constants by index in Rewritten::constants; an empty string: none. Without
+// `entries` only the tables: functions that are not called have no code.
 std::string kernel_source(const Rewritten& text, std::span<const std::size_t> functions,
-                          std::span<const std::string> constant_values);
+                          std::span<const std::string> constant_values, bool entries = true);
 
 // A value as text that clang takes for it.
 std::string constant_text(const ConstantValue& value);

@@ -130,18 +130,21 @@ FunctionInfo describe(const LibraryImage& image, const WrittenFunction& f,
   return info;
 }
 
-void uses(LibraryImage& image, FunctionInfo& info, const WrittenFunction& f) {
+// The `threadgroup` variables of `f` in `code`, which may be that of more functions.
+void uses(const LibraryImage& image, const Code& code, FunctionInfo& info,
+          const WrittenFunction& f) {
   std::set<std::string> seen;
   std::set<std::uint32_t> variables;
   reach(image.text, last_part(f.name), seen, variables);
   for (const WrittenParameter& p : f.parameters) {
     if (!p.function_constant.empty()) reach(image.text, p.function_constant, seen, variables);
   }
+  info.constants.clear();
   for (const WrittenConstant& c : image.text.constants) {
     if (seen.contains(c.name)) info.constants.push_back(c.index);
   }
   std::map<std::uint32_t, std::pair<std::uint32_t, std::uint32_t>> sizes;
-  const std::span<const std::uint32_t> records = image.code->variables();
+  const std::span<const std::uint32_t> records = code.variables();
   for (std::size_t i = 0; i + 3 <= records.size(); i += 3) {
     if (!variables.contains(records[i])) continue;
     auto& [size, alignment] = sizes[records[i]];
@@ -193,7 +196,11 @@ std::string space_errors(const std::string& preprocessed, const CompileOptions& 
     std::size_t end = compiled.log.find('\n', begin);
     if (end == std::string::npos) end = compiled.log.size();
     const std::string_view line = std::string_view(compiled.log).substr(begin, end - begin);
-    if (line.find("error:") != line.npos && line.find("changes address space") != line.npos)
+    const bool pointers =
+        line.find("'__constant") != line.npos && line.find("*") != line.npos &&
+        (line.find("cannot initialize") != line.npos || line.find("assigning to") != line.npos);
+    if (line.find("error:") != line.npos &&
+        (pointers || line.find("changes address space") != line.npos))
       (errors += line) += '\n';
     begin = end + 1;
   }
@@ -216,8 +223,8 @@ Library::Result compile_new(std::string_view source, const CompileOptions& optio
     if (image->text.functions[i].kind == FunctionKind::kKernel) kernels.push_back(i);
   }
   image->all_functions = kernels.size() <= kFunctionsAtOnce;
-  Compiled compiled =
-      compile_code(kernel_source(image->text, kernels, {}), image->options, Instrument::kMemory);
+  Compiled compiled = compile_code(kernel_source(image->text, kernels, {}, image->all_functions),
+                                   image->options, Instrument::kMemory);
   result.log = std::move(compiled.log);
   if (compiled.code == nullptr) return result;
   image->code = std::move(compiled.code);
@@ -236,7 +243,7 @@ Library::Result compile_new(std::string_view source, const CompileOptions& optio
     FunctionInfo info;
     if (f.kind == FunctionKind::kKernel) {
       info = describe(*image, f, types);
-      uses(*image, info, f);
+      uses(*image, *image->code, info, f);
     } else {
       info.name = f.host_name;
       info.kind = f.kind;
@@ -326,6 +333,7 @@ FunctionResult Library::function(std::string_view name,
       return result;
     }
     f->checked = std::move(compiled.code);
+    uses(*image_, *f->checked, f->info, written);
   }
   f->checked_entry = f->checked->entry(f->index);
   if (f->checked_entry == nullptr) {

@@ -68,8 +68,9 @@ class Library {
 
   explicit Library(std::shared_ptr<const LibraryImage> image) noexcept : image_(std::move(image)) {}
 
-  // In the order of the text. `static_threadgroup_bytes` and `Argument::active` hold for a function
-  // without values for its constants.
+  // In the order of the text. `static_threadgroup_bytes` and `Argument::active` are those without
+  // values for constants; a Function has its own. The former is 0 here if the library is so large
+  // that its functions are compiled one by one.
   std::span<const FunctionInfo> functions() const noexcept;
   std::span<const FunctionConstant> constants() const noexcept;
 

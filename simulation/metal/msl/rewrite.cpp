@@ -114,7 +114,7 @@ void Rewriter::wrap_value(std::size_t begin, std::size_t end) {
   if (end == begin + 1 &&
       (tokens_[begin].kind != Token::Kind::kWord || tokens_[begin].is("nullptr")))
     return;
-  tokens_[begin].before.insert(0, "::metal::__hy_value(");
+  tokens_[begin].before.insert(0, " ::metal::__hy_value(");
   tokens_[end - 1].after += ")";
 }
 

@@ -100,6 +100,13 @@ __HY_RAW void __hy_inactive(uint lane) {
   struct __hy_state* const self = __hy_self();
   self->host->inactive(self, lane, __HY_SITE);
 }
+// Of the executor's memory, which no check knows.
+__HY_RAW void __hy_copy(ulong to, ulong from, uint size) {
+  if (size == 4)
+    *(uint*)to = *(const uint*)from;
+  else
+    __builtin_memcpy((char*)to, (const char*)from, size);
+}
 __HY_RAW uint __hy_lane(void) { return __hy_self()->lane; }
 __HY_RAW uint __hy_width(void) { return __hy_self()->width; }
 __HY_RAW ulong __hy_variable_at(ulong key, uint size, uint alignment) {

@@ -10,6 +10,7 @@ void __hy_atomic(ulong address, uint size, int write);
 int __hy_exchange_fails();
 __attribute__((convergent)) ulong __hy_exchange(ulong value, uint size, uint width, ulong mask);
 void __hy_inactive(uint lane);
+void __hy_copy(ulong to, ulong from, uint size);
 uint __hy_lane();
 uint __hy_width();
 ulong __hy_variable_at(ulong key, uint size, uint alignment);
@@ -175,11 +176,6 @@ struct array {
   __HY_INLINE __private T* data() __private { return __elements; }
   __HY_INLINE __private T* begin() __private { return __elements; }
   __HY_INLINE __private T* end() __private { return __elements + N; }
-};
-template <class A, class B>
-struct pair {
-  A first;
-  B second;
 };
 template <class T>
 __HY_INLINE void swap(__private T& a, __private T& b) {

@@ -25,7 +25,7 @@ struct __hy_meeting {
   __HY_INLINE bool has(uint l) const { return (mask >> l & 1) != 0; }
   __HY_INLINE T at(uint l) const {
     T r;
-    __builtin_memcpy((__private T*)&r, (__private T*)(values + 256ul * l), sizeof(T));
+    __hy_copy((ulong)(__private T*)&r, values + 256ul * l, sizeof(T));
     return r;
   }
   // The value of lane l of the group; of a lane that does not take part it is undefined.
@@ -38,6 +38,11 @@ struct __hy_meeting {
     return at(first + l);
   }
   __HY_INLINE uint index() const { return lane - first; }
+};
+
+template <class T>
+struct __hy_filled {
+  T value, fill;
 };
 
 #define __HY_REDUCE(PREFIX, WIDTH, NAME, ...)                                            \
@@ -122,20 +127,18 @@ struct __hy_meeting {
   template <class T>                                                                     \
   __HY_INLINE T PREFIX##_shuffle_and_fill_up(T value, __hy_id<T> fill, ushort delta,     \
                                              ushort modulo = 0) {                        \
-    const __hy_meeting<T, WIDTH> m(value);                                               \
-    const __hy_meeting<T, WIDTH> f(fill);                                                \
+    const __hy_meeting<__hy_filled<T>, WIDTH> m(__hy_filled<T>{value, fill});            \
     const uint size = modulo == 0 ? m.width : modulo, at = m.index() % size;             \
     const uint base = m.index() - at;                                                    \
-    return at < delta ? f.from(base + (size + at - delta) % size) : m.from(base + at - delta); \
+    return at < delta ? m.from(base + (size + at - delta) % size).fill : m.from(base + at - delta).value; \
   }                                                                                      \
   template <class T>                                                                     \
   __HY_INLINE T PREFIX##_shuffle_and_fill_down(T value, __hy_id<T> fill, ushort delta,   \
                                                ushort modulo = 0) {                      \
-    const __hy_meeting<T, WIDTH> m(value);                                               \
-    const __hy_meeting<T, WIDTH> f(fill);                                                \
+    const __hy_meeting<__hy_filled<T>, WIDTH> m(__hy_filled<T>{value, fill});            \
     const uint size = modulo == 0 ? m.width : modulo, at = m.index() % size;             \
     const uint base = m.index() - at;                                                    \
-    return at + delta >= size ? f.from(base + (at + delta) % size) : m.from(base + at + delta); \
+    return at + delta >= size ? m.from(base + (at + delta) % size).fill : m.from(base + at + delta).value; \
   }                                                                                      \
   __HY_INLINE bool PREFIX##_all(bool value) {                                            \
     const __hy_meeting<bool, WIDTH> m(value);                                            \
