@@ -86,6 +86,12 @@ std::size_t behind(MetalTokens tokens, std::size_t at) {
   return at;
 }
 
+// What is between [begin, end), which a text that ends early may have the other way round.
+MetalTokens between(MetalTokens tokens, std::size_t begin, std::size_t end) {
+  end = std::min(end, tokens.size());
+  return begin < end ? tokens.subspan(begin, end - begin) : MetalTokens();
+}
+
 bool opens_attribute(MetalTokens tokens, std::size_t at) {
   return at + 1 < tokens.size() && tokens[at] == "[" && tokens[at + 1] == "[";
 }
@@ -133,7 +139,7 @@ MetalVariable variable_of(MetalTokens tokens) {
     const std::string_view token = tokens[at];
     if (opens_attribute(tokens, at)) {
       const std::size_t end = behind(tokens, at);
-      add_attributes(tokens.subspan(at + 2, end - at - 4), variable.attributes);
+      add_attributes(between(tokens, at + 2, end - 2), variable.attributes);
       at = end - 1;
     } else if (token == "[") {
       if (at + 1 < tokens.size()) variable.extent = number_of(tokens[at + 1]).value_or(0);
@@ -416,7 +422,7 @@ MetalText read_metal(std::string_view text) {
   for (std::size_t at = 0; at < tokens.size(); ++at) {
     if (opens_attribute(tokens, at)) {
       const std::size_t end = behind(tokens, at);
-      add_attributes(tokens.subspan(at + 2, end - at - 4), attributes);
+      add_attributes(between(tokens, at + 2, end - 2), attributes);
       at = end - 1;
       continue;
     }
@@ -429,7 +435,7 @@ MetalText read_metal(std::string_view text) {
         tokens[at + 2] == "{") {
       const std::size_t end = behind(tokens, at + 2);
       MetalStruct structure{.name = std::string(tokens[at + 1]), .members = {}};
-      for (const MetalTokens member : parts_of(tokens.subspan(at + 3, end - at - 4), ";")) {
+      for (const MetalTokens member : parts_of(between(tokens, at + 3, end - 1), ";")) {
         structure.members.push_back(variable_of(member));
       }
       result.structs.push_back(std::move(structure));
@@ -445,7 +451,7 @@ MetalText read_metal(std::string_view text) {
            tokens[open] != "{") {
       if (opens_attribute(tokens, open)) {
         const std::size_t end = behind(tokens, open);
-        add_attributes(tokens.subspan(open + 2, end - open - 4), attributes);
+        add_attributes(between(tokens, open + 2, end - 2), attributes);
         open = end;
       } else {
         ++open;
@@ -456,7 +462,7 @@ MetalText read_metal(std::string_view text) {
     MetalKernel kernel{.name = std::string(tokens[open - 1]),
                        .attributes = std::exchange(attributes, {}),
                        .arguments = {}};
-    for (const MetalTokens argument : parts_of(tokens.subspan(open + 1, end - open - 2), ",")) {
+    for (const MetalTokens argument : parts_of(between(tokens, open + 1, end - 1), ",")) {
       kernel.arguments.push_back(variable_of(argument));
     }
     result.kernels.push_back(std::move(kernel));

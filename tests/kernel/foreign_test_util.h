@@ -103,6 +103,6 @@ class ForeignFixture : public ::testing::Test {
 };
 
 #define SKIP_WITHOUT(program) \
-  if (find_program(program).empty()) GTEST_SKIP() << program << " is not in PATH"
+  if (::halyard::compiler::find_program(program).empty()) GTEST_SKIP() << program << " is not in PATH"
 
 }  // namespace halyard::compiler

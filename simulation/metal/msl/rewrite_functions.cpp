@@ -79,7 +79,7 @@ void Rewriter::entry_function(std::size_t begin, std::size_t end) {
   if (open == end || open == begin) return;
   const std::string_view name = tokens_[open - 1].text;
   f.name = scope_name(name);
-  f.expression = f.name;
+  f.expression = "::" + f.name;  // not an overload of metal_stdlib, such as `transpose`
   f.host_name = name;
   read_attributes(f, head, open);
   read_attributes(f, closing(tokens_, open), end);
