@@ -224,7 +224,7 @@ constexpr Outcome kOutcomes[] = {
     {"image.create", true, "memfd_create", kExhausted},
     {"image.entry", true, "has no entry", kDataLoss},
     {"image.link", true, "cannot be loaded", kDataLoss},
-    {"image.write", true, "write to the memory file", kExhausted},
+    {"image.write", true, "write to the file of the image", kExhausted},
     {"machine.pages", false, "the size of the memory is not known"},
     {"queue_file.block", true, "open", StatusCode::kInvalidArgument},
     {"queue_file.duplicate", true, "import_descriptor", kExhausted},

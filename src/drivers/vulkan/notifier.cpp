@@ -5,6 +5,7 @@
 #include <climits>
 #include <cstring>
 
+#include "base/error_name.h"
 #include "base/format.h"
 #include "base/futex.h"
 #include "drivers/vulkan/native_device.h"
@@ -26,7 +27,7 @@ Status Notifier::start() {
   if (const int code = thread_.start("hy-vulkan", run, this); code != 0) {
     return Status(StatusCode::kResourceExhausted,
                   "vulkan: the thread that wakes waiters could not be started",
-                  strerrorname_np(code));
+                  base::error_name(code));
   }
   return {};
 }
