@@ -6,7 +6,6 @@
 #include <cerrno>
 
 #include "base/native_call.h"
-#include "base/thread_name.h"
 
 namespace halyard::inline v0::base {
 
@@ -61,7 +60,7 @@ int Thread::start(const char* name, void (*body)(void*), void* argument,
 // The thread sets its own name, so that the name is known as soon as it runs.
 void* Thread::run(void* self) {
   const Thread& thread = *static_cast<Thread*>(self);
-  set_thread_name(thread.name_);
+  pthread_setname_np(pthread_self(), thread.name_);
   thread.body_(thread.argument_);
   return nullptr;
 }
