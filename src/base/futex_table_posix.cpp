@@ -29,7 +29,7 @@ struct Sleeper {
 struct alignas(64) Bucket {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   Sleeper* first = nullptr;
-  Sleeper** last = &first;  // where the next sleeper is linked
+  Sleeper* last = nullptr;
 };
 
 class BucketLock {
@@ -57,17 +57,22 @@ Bucket& bucket_of(const void* address) noexcept {
   return buckets[hash >> (64 - kBucketBits)];
 }
 
-// Takes the link at `link` out of its list.
-void unlink(Bucket& bucket, Sleeper** link) noexcept {
-  Sleeper* const sleeper = *link;
-  *link = sleeper->next;
-  if (bucket.last == &sleeper->next) bucket.last = link;
+void push_back(Bucket& bucket, Sleeper& sleeper) noexcept {
+  (bucket.last != nullptr ? bucket.last->next : bucket.first) = &sleeper;
+  bucket.last = &sleeper;
 }
 
-void remove(Bucket& bucket, const Sleeper& sleeper) noexcept {
-  Sleeper** link = &bucket.first;
-  while (*link != &sleeper) link = &(*link)->next;
-  unlink(bucket, link);
+// Takes the sleeper after `previous`, or the first one, out of its list.
+void erase_after(Bucket& bucket, Sleeper* previous) noexcept {
+  Sleeper*& link = previous != nullptr ? previous->next : bucket.first;
+  if (bucket.last == link) bucket.last = previous;
+  link = link->next;
+}
+
+void erase(Bucket& bucket, const Sleeper& sleeper) noexcept {
+  Sleeper* previous = nullptr;
+  for (Sleeper* it = bucket.first; it != &sleeper; it = it->next) previous = it;
+  erase_after(bucket, previous);
 }
 
 }  // namespace
@@ -90,8 +95,7 @@ bool futex_table_wait(const Atomic<std::uint32_t>& word, std::uint32_t expected,
     // that changes the word and then finds no sleeper announced has changed it before this load.
     full_fence();
     if (word.load(std::memory_order_seq_cst) == expected) {
-      *bucket.last = &sleeper;
-      bucket.last = &sleeper.next;
+      push_back(bucket, sleeper);
       int code = 0;
       native_call(kSleep, [&] {
         while (!sleeper.woken && code == 0) {
@@ -100,7 +104,7 @@ bool futex_table_wait(const Atomic<std::uint32_t>& word, std::uint32_t expected,
         return code;
       });
       woken = sleeper.woken;
-      if (!woken) remove(bucket, sleeper);
+      if (!woken) erase(bucket, sleeper);
     }
   }
   // No thread uses it: a waker signals it under the bucket's mutex.
@@ -111,13 +115,15 @@ bool futex_table_wait(const Atomic<std::uint32_t>& word, std::uint32_t expected,
 void futex_table_wake(const Atomic<std::uint32_t>& word, int count) noexcept {
   Bucket& bucket = bucket_of(&word);
   BucketLock lock(bucket);
-  for (Sleeper** link = &bucket.first; *link != nullptr && count > 0;) {
-    Sleeper& sleeper = **link;
+  Sleeper* previous = nullptr;
+  for (Sleeper* it = bucket.first; it != nullptr && count > 0;) {
+    Sleeper& sleeper = *it;
+    it = sleeper.next;
     if (sleeper.address != &word) {
-      link = &sleeper.next;
+      previous = &sleeper;
       continue;
     }
-    unlink(bucket, link);
+    erase_after(bucket, previous);
     sleeper.woken = true;
     --count;
     native_call(kWake, [&] { return pthread_cond_signal(&sleeper.condition); });
