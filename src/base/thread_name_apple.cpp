@@ -9,7 +9,7 @@ void set_thread_name(const char* name) noexcept { ::pthread_setname_np(name); }
 
 std::uint64_t thread_number() noexcept {
   std::uint64_t number = 0;
-  ::pthread_threadid_np(nullptr, &number);  // fails only for an invalid thread
+  ::pthread_threadid_np(::pthread_self(), &number);  // fails only for an invalid thread
   return number;
 }
 
