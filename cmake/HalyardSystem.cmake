@@ -54,6 +54,18 @@ function(halyard_system_sources target)
   target_sources(${target} PRIVATE ${sources})
 endfunction()
 
+# Apple's frameworks that the metal driver calls, as a target; nothing elsewhere. Newer symbols are looked up, so that
+# the library also runs on systems without them.
+add_library(halyard_apple_frameworks INTERFACE)
+if(APPLE)
+  foreach(framework IN ITEMS Metal Foundation CoreGraphics)
+    if(framework STREQUAL "CoreGraphics" AND CMAKE_SYSTEM_NAME STREQUAL "iOS")
+      continue()  # MTLCreateSystemDefaultDevice() needs it to be linked on macOS only
+    endif()
+    target_link_libraries(halyard_apple_frameworks INTERFACE "-framework ${framework}")
+  endforeach()
+endif()
+
 # Threads, time, futexes and native calls, for what is built beside the library and has its own.
 set(HALYARD_THREAD_SOURCES clock futex futex_table native_call thread thread_name timed_condition)
 list(TRANSFORM HALYARD_THREAD_SOURCES REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/base/\\1.cpp")
