@@ -18,6 +18,7 @@ namespace {
 
 using kernel::CpuImage;
 using kernel::Hyx;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 // An image whose one kernel writes `value` to y[0].
