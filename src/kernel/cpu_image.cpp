@@ -151,8 +151,8 @@ Result<Ref<CpuImage>> CpuImage::load(std::span<const std::byte> image, std::stri
     }
     done += static_cast<std::size_t>(count);
   }
-  loaded->library_ = native_call(
-      kLink, [&] { return ::dlopen(loaded->file_.path.c_str(), RTLD_NOW | RTLD_LOCAL); });
+  loaded->library_ =
+      native_call(kLink, [&] { return ::dlopen(loaded->file_.path, RTLD_NOW | RTLD_LOCAL); });
   loaded->file_.remove_name();
   if (loaded->library_ == nullptr) {
     const std::string_view text = link_error();

@@ -3,6 +3,8 @@
 
 #include <sys/mman.h>
 
+#include <iterator>
+
 #include "base/format.h"
 #include "base/native_call.h"
 
@@ -22,7 +24,9 @@ ImageFile ImageFile::create() noexcept {
   file.descriptor = base::Descriptor(
       native_call(kCreate, [] { return ::memfd_create("halyard-kernels", MFD_CLOEXEC); }));
   if (file.descriptor.get() >= 0) {
-    file.path = base::format("/proc/self/fd/{}", file.descriptor.get());
+    const int fd = file.descriptor.get();
+    *base::write_packed(file.path, std::end(file.path) - 1, "/proc/self/fd/{}",
+                        fmt::make_format_args(fd)) = 0;
   }
   return file;
 }

@@ -3,8 +3,6 @@
 // ImageFile: a file of this process for the dynamic linker to load.
 #pragma once
 
-#include <string>
-
 #include "base/file.h"
 
 namespace halyard::inline v0::kernel {
@@ -20,7 +18,9 @@ struct ImageFile {
   void remove_name() noexcept;
 
   base::Descriptor descriptor{-1};
-  std::string path;  // valid while the descriptor is open and before remove_name()
+  // Ends with a zero; valid while the descriptor is open and before remove_name(). An array, since
+  // memory may be short where this is needed.
+  char path[256] = {};
 };
 
 }  // namespace halyard::inline v0::kernel

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <cstring>
+
 #include "base/native_call.h"
 #include "base/program.h"
 
@@ -21,21 +23,26 @@ const char* const ImageFile::kCreatedBy = "mkostemp";
 
 // In the folder for temporary files, where only this user reads it (mode 0600).
 ImageFile ImageFile::create() noexcept {
-  const char* const folder = base::environment("TMPDIR");
+  constexpr char kName[] = "/halyard-kernels-XXXXXX";
   ImageFile file;
-  file.path = folder != nullptr && folder[0] == '/' ? folder : "/tmp";
-  file.path += "/halyard-kernels-XXXXXX";
-  file.descriptor = base::Descriptor(
-      native_call(kCreate, [&] { return ::mkostemp(file.path.data(), O_CLOEXEC); }));
-  if (file.descriptor.get() < 0) file.path.clear();
+  const char* folder = base::environment("TMPDIR");
+  if (folder == nullptr || folder[0] != '/' ||
+      std::strlen(folder) + sizeof kName > sizeof file.path) {
+    folder = "/tmp";
+  }
+  std::strcpy(file.path, folder);
+  std::strcat(file.path, kName);
+  file.descriptor =
+      base::Descriptor(native_call(kCreate, [&] { return ::mkostemp(file.path, O_CLOEXEC); }));
+  if (file.descriptor.get() < 0) file.path[0] = 0;
   return file;
 }
 
 // The mapped image keeps the file itself.
 void ImageFile::remove_name() noexcept {
-  if (path.empty()) return;
-  native_call(kRemove, [&] { return ::unlink(path.c_str()); });
-  path.clear();
+  if (path[0] == 0) return;
+  native_call(kRemove, [&] { return ::unlink(path); });
+  path[0] = 0;
 }
 
 }  // namespace halyard::inline v0::kernel
