@@ -53,6 +53,7 @@
 
 #include "base/array.h"
 #include "base/atomic.h"
+#include "base/error_name.h"
 #include "base/format.h"
 #include "base/futex.h"
 #include "base/mutex.h"
@@ -152,7 +153,7 @@ Status Notifier<Waits>::start() {
     return Status(
         StatusCode::kResourceExhausted,
         base::format("{}: the thread that wakes waiters could not be started", Waits::kDriver),
-        strerrorname_np(code));
+        base::error_name(code));
   }
   return {};
 }
