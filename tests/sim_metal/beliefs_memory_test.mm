@@ -33,6 +33,30 @@ class MemoryBeliefs : public MetalTest {
 };
 
 // 12. A buffer's dealloc autoreleases its device: who releases one needs a pool (llama.cpp#27883).
+TEST_F(MemoryBeliefs, B12_ReleaseInAHandler_NeedsAPool) {
+  begin();
+  for (const bool has_pool : {true, false}) {
+    EXPECT_FALSE(has_misuse("missing-pool"));
+    void* const freed = buffer(64);  // not retained by the block
+    id<MTLCommandBuffer> const commands = [queue_ commandBuffer];
+    [commands addCompletedHandler:^(id<MTLCommandBuffer>) {
+      NSAutoreleasePool* const pool = has_pool ? [[NSAutoreleasePool alloc] init] : nil;
+      [static_cast<id>(freed) release];
+      [pool release];
+    }];
+    finish(commands);
+  }
+  expect_misuse("missing-pool");
+}
+
+TEST_F(MemoryBeliefs, B12_ReleaseTooOften_IsReported) {
+  begin();
+  id<MTLBuffer> const freed = buffer(64);
+  [freed release];
+  [freed release];
+  expect_misuse("message-to-destroyed");
+}
+
 // 13. Only command buffers with retained references keep their resources (wgpu#1556).
 TEST_F(MemoryBeliefs, B13_UnretainedResource_IsGoneAtOnce) {
   begin();

@@ -55,7 +55,8 @@
   return self;
 }
 - (MTLResourceOptions)resourceOptions {
-  return static_cast<MTLResourceOptions>(_cpuCacheMode | static_cast<NSUInteger>(_storageMode) << 4 |
+  return static_cast<MTLResourceOptions>(_cpuCacheMode |
+                                         static_cast<NSUInteger>(_storageMode) << 4 |
                                          static_cast<NSUInteger>(_hazardTrackingMode) << 8);
 }
 - (void)setResourceOptions:(MTLResourceOptions)options {

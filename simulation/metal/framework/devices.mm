@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "simulation/metal/framework/device_objects.h"
+#include "simulation/metal/objc/accounting.h"
 
 namespace {
 
@@ -19,6 +20,22 @@ Objects& objects() {
   return *one;
 }
 
+// What the Objective-C runtime notices stands in the same report. Sends no messages.
+void report_object_misuse(halyard::sim::objc::Misuse misuse, const std::string& text) {
+  using halyard::sim::objc::Misuse;
+  switch (misuse) {
+    case Misuse::kMissingPool:
+      return metal::report("missing-pool", text);
+    case Misuse::kOverRelease:
+      return metal::report("over-release", text);
+    case Misuse::kMessageToDestroyed:
+      return metal::report("message-to-destroyed", text);
+    case Misuse::kUnrecognized:
+      break;
+  }
+  metal::fail_assertion("unrecognized-selector", text);
+}
+
 }  // namespace
 
 namespace halyard::inline v0::sim::metal {
@@ -29,6 +46,7 @@ SimulatedMetalDevice* object_of(Device& device) {
     if (object->device_ == &device) return object;
   }
   state().forget_objects = &forget_device_objects;
+  objc::set_misuse_handler(&report_object_misuse);
   SimulatedMetalDevice* const made = [[SimulatedMetalDevice alloc] init];
   made->device_ = &device;
   made->name_ = [string(device.name) retain];

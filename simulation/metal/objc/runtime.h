@@ -66,6 +66,9 @@ void register_class_pair(Class* made);
 Method* find_method(Class* of, Selector selector);
 // What objc_msgSend would jump to: the method, or a function that reports the message.
 Implementation find_implementation(Class* of, Selector selector);
+// The same for a message to `receiver`, which may be destroyed: then it is reported.
+extern "C" __attribute__((visibility("hidden"))) Implementation halyard_objc_find_method(
+    Object* receiver, Selector selector, Class* of);
 // False if the class has one of its own and `replaces` is false.
 bool add_method(Class* to, Selector name, Implementation implementation, const char* types,
                 bool replaces);
@@ -100,7 +103,7 @@ void clear_references_to(Object* object);
 template <class R, class... A>
 R send(Object* receiver, Selector selector, A... arguments) {
   if (receiver == nullptr) return R();
-  const Implementation found = find_implementation(receiver->isa, selector);
+  const Implementation found = halyard_objc_find_method(receiver, selector, receiver->isa);
   return reinterpret_cast<R (*)(Object*, Selector, A...)>(found)(receiver, selector, arguments...);
 }
 
