@@ -12,7 +12,10 @@ if(NOT APPLE AND NOT CMAKE_OBJCXX_COMPILER)
   mark_as_advanced(HALYARD_OBJCXX_COMPILER)
   set(CMAKE_OBJCXX_COMPILER ${HALYARD_OBJCXX_COMPILER})
 endif()
+set(HALYARD_PCH_PROLOGUE "${CMAKE_PCH_PROLOGUE}")
 enable_language(OBJCXX)
+# One variable for all languages: precompiled headers are those of C++.
+set(CMAKE_PCH_PROLOGUE "${HALYARD_PCH_PROLOGUE}")
 
 set(HALYARD_OBJCXX_OPTIONS -fno-objc-arc -fblocks -fno-exceptions -fno-objc-exceptions -fno-rtti
     -Wno-unknown-warning-option)
