@@ -205,7 +205,8 @@ TEST(Dispatch, Once_RunsOnceForAllThreads) {
 
 TEST(Dispatch, Data_CopiesItsBytesAndIsAnObject) {
   char bytes[] = "abc";
-  const dispatch_data_t data = dispatch_data_create(bytes, 3, nil, DISPATCH_DATA_DESTRUCTOR_DEFAULT);
+  const dispatch_data_t data =
+      dispatch_data_create(bytes, 3, nil, DISPATCH_DATA_DESTRUCTOR_DEFAULT);
   bytes[0] = 'x';
   const void* mapped = nullptr;
   size_t size = 0;

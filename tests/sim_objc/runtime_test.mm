@@ -65,7 +65,8 @@ struct CxxMember {
   return times + base_value;
 }
 - (Triple)triple:(Triple)added times:(unsigned long)times {
-  return {added.x * times, added.y * times, added.z * times + static_cast<unsigned long>(base_value)};
+  return {added.x * times, added.y * times,
+          added.z * times + static_cast<unsigned long>(base_value)};
 }
 - (Pair)pairOf:(double)first and:(double)second {
   return {second, first};
@@ -131,9 +132,8 @@ std::vector<std::pair<objc::Misuse, std::string>>& noticed() {
 struct Noticing {
   Noticing() {
     noticed().clear();
-    objc::set_misuse_handler([](objc::Misuse misuse, const std::string& text) {
-      noticed().emplace_back(misuse, text);
-    });
+    objc::set_misuse_handler(
+        [](objc::Misuse misuse, const std::string& text) { noticed().emplace_back(misuse, text); });
   }
   ~Noticing() { objc::set_misuse_handler(nullptr); }
 };
@@ -171,7 +171,8 @@ TEST_F(ObjcRuntime, Messages_PassStructuresByValue) {
 TEST_F(ObjcRuntime, FirstMessage_KeepsAllArgumentRegisters) {
   Base* const base = [[Base alloc] init];
   for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ([base sum:1 b:2 c:3 d:4 e:5 f:6 g:7 h:8 count:9], 1 + 4 + 9 + 16 + 25 + 36 + 49 + 64 + 9);
+    EXPECT_EQ([base sum:1 b:2 c:3 d:4 e:5 f:6 g:7 h:8 count:9],
+              1 + 4 + 9 + 16 + 25 + 36 + 49 + 64 + 9);
     EXPECT_EQ([base sixth:1 b:2 c:3 d:4 e:5 f:6], 654321);
   }
   [base release];
@@ -206,7 +207,8 @@ TEST_F(ObjcRuntime, Classes_KnowTheirNamesProtocolsAndMethods) {
   EXPECT_FALSE([Base instancesRespondToSelector:@selector(wave)]);
   EXPECT_EQ(sel_registerName("greet:"), @selector(greet:));
   EXPECT_STREQ(sel_getName(@selector(greet:)), "greet:");
-  EXPECT_GE(class_getInstanceSize([Derived class]), class_getInstanceSize([Base class]) + sizeof(long));
+  EXPECT_GE(class_getInstanceSize([Derived class]),
+            class_getInstanceSize([Base class]) + sizeof(long));
   EXPECT_EQ(objc_lookUpClass("NoSuchClass"), Nil);
 }
 
@@ -215,7 +217,8 @@ int added_method(id self, SEL, int value) { return value * 3 + (self != nil); }
 TEST_F(ObjcRuntime, ClassPair_IsMadeAtRunTime) {
   const Class made = objc_allocateClassPair([Base class], "MadeAtRunTime", 0);
   ASSERT_NE(made, Nil);
-  EXPECT_TRUE(class_addMethod(made, @selector(greet:), reinterpret_cast<IMP>(&added_method), "i@:i"));
+  EXPECT_TRUE(
+      class_addMethod(made, @selector(greet:), reinterpret_cast<IMP>(&added_method), "i@:i"));
   objc_registerClassPair(made);
   EXPECT_EQ(objc_allocateClassPair([Base class], "MadeAtRunTime", 0), Nil);
   Base* const object = [[made alloc] init];
@@ -325,7 +328,8 @@ TEST_F(ObjcRuntime, OverRelease_IsReported) {
   Base* const base = [[Base alloc] init];
   [base release];
   [base release];
-  ASSERT_FALSE(noticed().empty());
+  ASSERT_EQ(noticed().size(), 1u);
+  EXPECT_EQ(noticed()[0].first, objc::Misuse::kOverRelease);
   EXPECT_NE(noticed()[0].second.find("Base"), std::string::npos);
 }
 

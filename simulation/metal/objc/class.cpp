@@ -382,7 +382,7 @@ extern "C" __attribute__((visibility("hidden"), used)) Implementation halyard_ob
   if (of->state == nullptr) std::abort();  // no object, or of an image that was never registered
   if (of == zombie_class()) {
     const Class* const was = class_of_zombie(receiver);
-    report(Misuse::kMessageToDestroyed,
+    report(selector == selectors().release ? Misuse::kOverRelease : Misuse::kMessageToDestroyed,
            "message -[" + was->state->name + " " + selector + "] to a destroyed object");
     return reinterpret_cast<Implementation>(nothing);
   }
