@@ -174,7 +174,7 @@ std::string kernel_source(const Rewritten& text, std::span<const std::size_t> fu
   for (const std::size_t k : functions) {
     const WrittenFunction& f = text.functions[k];
     const std::string n = number(k);
-        std::string entry = "extern \"C\" __attribute__((visibility(\"default\"))) void __hy_entry_" +
+    std::string entry = "extern \"C\" __attribute__((visibility(\"default\"))) void __hy_entry_" +
                         n + "(__private const __hy::call* c) {\n  typedef decltype(" +
                         f.expression + ") F;\n  " + f.expression + "(";
     for (std::size_t i = 0; i < f.parameters.size(); ++i) {
