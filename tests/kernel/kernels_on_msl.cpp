@@ -16,7 +16,9 @@ class MslKernels final : public HostKernels {
   void run(std::string_view kernel, const Groups& groups, const std::vector<HostMemory>& buffers,
            const void* constants, std::size_t) const override {
     std::vector<std::span<std::byte>> bindings;
-    for (const HostMemory& buffer : buffers) bindings.push_back(buffer.bytes);
+    for (const HostMemory& buffer : buffers) {
+      bindings.emplace_back(buffer.data(), buffer.bytes.size());
+    }
     const kernel::KernelInfo& info = *hyx().find(kernel).value();
     check(run_msl(hyx(), kernel, groups, bindings,
                   {static_cast<const std::byte*>(constants), info.constants_bytes}));

@@ -85,7 +85,7 @@ Status run_msl(const kernel::Hyx& hyx, std::string_view kernel,
   launch.check_races = true;
   launch.seed = 1;
   const msl::Outcome outcome = msl::run(*function.function, launch, &memory);
-  if (outcome.fault == msl::Fault::kNone) return OkStatus();
+  if (outcome.fault == msl::Fault::kNone) return {};
   return error(StatusCode::kInternal, "{}: {}", msl::name(outcome.fault), outcome.report.text);
 }
 

@@ -197,7 +197,7 @@ std::string kernel_source(const Rewritten& text, std::span<const std::size_t> fu
       types += "  {__hy::description<__hy::parameter_t<" + number(d.parameter) + ", decltype(" +
                f.expression + ")>>::get(), 0},\n";
       if (d.members == nullptr) continue;
-      const std::string& s = d.members->name;
+      const std::string s = "::" + d.members->name;
       for (const WrittenMember& m : d.members->members) {
         types += "  {__hy::description<decltype(" + s + "::" + m.name +
                  ")>::get(), uint(__builtin_offsetof(" + s + ", " + m.name + "))},\n";
