@@ -215,6 +215,15 @@ TEST(Library, ManyFunctions_AreCompiledWhenTheyAreAskedFor) {
   EXPECT_EQ(f->info().static_threadgroup_bytes, 232u);
 }
 
+TEST(Library, Kernel_NamedAsAFunctionOfMetal_Runs) {
+  std::vector<float> y = {3, 4};
+  (void)run(
+      kernel("kernel void max(device float* y [[buffer(0)]]) { y[0] = metal::max(y[0], y[1]); }",
+             "max"),
+      {1}, {1}, {bind(0, y)});
+  EXPECT_EQ(y[0], 4.0f);
+}
+
 TEST(Library, Macros_AreDefined) {
   std::vector<int> y(2);
   (void)run(

@@ -73,7 +73,6 @@ class Group {
   static unsigned long host_exchange(__hy_state* state, unsigned long value, unsigned size,
                                      unsigned width, unsigned long site, unsigned long mask);
   static void host_inactive(__hy_state* state, unsigned lane, unsigned long site);
-  static void host_trap(__hy_state* state, int reason);
 
   void begin(Size place);
   bool schedule();
@@ -81,11 +80,14 @@ class Group {
   bool pass_barriers();  // lets threads pass; whether some did
   void enter(std::uint32_t thread);
   void wait(Worker& worker, State state);
-  [[noreturn]] void fail(Worker& worker, Fault fault, std::string text, std::uint64_t address);
-  // True: go on.
+  // Ends the launch with a fault: records it, then leaves the thread. Nothing that owns memory is
+  // on the thread's stack when it is left.
+  bool fail(const Worker& worker, Fault fault, std::string text, std::uint64_t address);
+  [[noreturn]] void leave(Worker& worker);
+  // Whether to go on.
   bool report(std::uint32_t thread, Fault fault, std::string text, std::uint64_t address,
               std::uint64_t site);
-  void look(Worker& worker, std::uint64_t address, std::uint64_t size, bool write, bool atomic,
+  bool look(Worker& worker, std::uint64_t address, std::uint64_t size, bool write, bool atomic,
             std::uint64_t site);
   void set_quantum(Worker& worker);
   Accessor accessor(std::uint32_t thread, bool threadgroup_memory) const;

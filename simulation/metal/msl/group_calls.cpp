@@ -14,28 +14,33 @@ constexpr long kQuantum = 1 << 16;  // basic blocks that a thread runs before ot
 
 }  // namespace
 
-const __hy_host Group::kHost = {&host_step,     &host_access, &host_atomic,   &host_exchange_fails,
-                                &host_barrier,  &host_fence,  &host_variable, &host_exchange,
-                                &host_inactive, &host_trap};
+const __hy_host Group::kHost = {&host_step,           &host_access,   &host_atomic,
+                                &host_exchange_fails, &host_barrier,  &host_fence,
+                                &host_variable,       &host_exchange, &host_inactive};
 
 std::string Group::thread_name(std::uint32_t group, std::uint32_t thread) const {
   return "thread " + std::to_string(thread) + " of group " + std::to_string(group);
 }
 
-void Group::fail(Worker& worker, Fault fault, std::string text, std::uint64_t address) {
+bool Group::fail(const Worker& worker, Fault fault, std::string text, std::uint64_t address) {
   outcome_.fault = fault;
   outcome_.report = {fault,
                      "kernel " + function_.info.name + ", " +
                          thread_name(group_index_, worker.thread) + ": " + std::move(text),
                      address, group_index_, worker.thread};
   failed_ = true;
+  return false;
+}
+
+void Group::leave(Worker& worker) {
   worker.broken = true;
   Fiber::switch_to(worker.fiber(), main_, true);
   std::abort();  // never entered again
 }
 
 void Group::trap(Worker& worker, const char* what, std::uint64_t address) {
-  fail(worker, Fault::kTrap, what, address);
+  (void)fail(worker, Fault::kTrap, what, address);
+  leave(worker);
 }
 
 bool Group::report(std::uint32_t thread, Fault fault, std::string text, std::uint64_t address,
@@ -69,9 +74,10 @@ void Group::host_step(__hy_state* state) {
   Worker& worker = Worker::of(state);
   Group& self = *worker.group;
   if (self.launch_.budget != 0 && self.outcome_.steps >= self.launch_.budget) {
-    self.fail(worker, Fault::kBudget,
-              "the launch does not end within " + std::to_string(self.launch_.budget) + " steps",
-              0);
+    (void)self.fail(
+        worker, Fault::kBudget,
+        "the launch does not end within " + std::to_string(self.launch_.budget) + " steps", 0);
+    self.leave(worker);
   }
   self.set_quantum(worker);
   self.wait(worker, State::kReady);
@@ -84,48 +90,48 @@ Accessor Group::accessor(std::uint32_t thread, bool threadgroup_memory) const {
           epochs_[space], simd_epochs_[space][simdgroup]};
 }
 
-void Group::look(Worker& worker, std::uint64_t address, std::uint64_t size, bool write, bool atomic,
+bool Group::look(Worker& worker, std::uint64_t address, std::uint64_t size, bool write, bool atomic,
                  std::uint64_t site) {
-  if (address >= worker.stack_begin() && address < worker.stack_top()) return;
+  if (address >= worker.stack_begin() && address < worker.stack_top()) return true;
   const MemoryCheck::Region* region = memory_.find(address, size, write);
   const char* const verb = write ? "writes " : "reads ";
   const auto bytes = [&] { return verb + std::to_string(size) + " bytes "; };
   if (region == nullptr)
-    fail(worker, Fault::kOutOfBounds, bytes() + memory_.nearest(address), address);
+    return fail(worker, Fault::kOutOfBounds, bytes() + memory_.nearest(address), address);
   if (region->residency == Residency::kNotDeclared) {
     if (!report(worker.thread, Fault::kNotDeclared,
                 bytes() + "of memory that no useResource, useHeap or residency set names", address,
                 site))
-      fail(worker, Fault::kNotDeclared, outcome_.report.text, address);
+      return false;
   } else if (write && region->residency == Residency::kRead) {
     const std::string text = bytes() + "of " + region->name + ", which is only to be read";
-    if (region->code || observer_ == nullptr) fail(worker, Fault::kReadOnly, text, address);
-    if (!report(worker.thread, Fault::kReadOnly, text, address, site))
-      fail(worker, Fault::kReadOnly, text, address);
+    // The library's constants are in memory that cannot be written at all.
+    if (region->code) return fail(worker, Fault::kReadOnly, text, address);
+    if (!report(worker.thread, Fault::kReadOnly, text, address, site)) return false;
   }
   if (!launch_.check_races || region->code) {
     if (!launch_.check_races && region->residency == Residency::kReadWrite) {
       worker.base().state.range_begin = region->begin;
       worker.base().state.range_end = region->end;
     }
-    return;
+    return true;
   }
   const Conflict conflict =
       races_.access(accessor(worker.thread, region->threadgroup), address, size, write, atomic);
-  if (!conflict.found) return;
+  if (!conflict.found) return true;
   const std::string text =
       std::string(verb) + "byte " + std::to_string(conflict.address - region->begin) + " of " +
       region->name + ", which " + thread_name(conflict.other.group, conflict.other.thread) +
       (conflict.many ? " and others" : "") + (conflict.other_writes ? " wrote" : " read") +
       ", and nothing orders the two";
-  if (!report(worker.thread, Fault::kRace, text, address, site))
-    fail(worker, Fault::kRace, text, address);
+  return report(worker.thread, Fault::kRace, text, address, site);
 }
 
 void Group::host_access(__hy_state* state, unsigned long address, unsigned long size, int write,
                         unsigned long site) {
   Worker& worker = Worker::of(state);
-  worker.group->look(worker, address, size, write != 0, false, site);
+  if (!worker.group->look(worker, address, size, write != 0, false, site))
+    worker.group->leave(worker);
 }
 
 void Group::host_atomic(__hy_state* state, unsigned long address, unsigned size, int write,
@@ -134,8 +140,9 @@ void Group::host_atomic(__hy_state* state, unsigned long address, unsigned size,
   Group& self = *worker.group;
   // Another thread may come first.
   if (self.launch_.seed != 0 && self.random_.one_in(16)) self.wait(worker, State::kReady);
-  if (self.launch_.check_bounds || self.launch_.check_races)
-    self.look(worker, address, size, write != 0, true, site);
+  if ((self.launch_.check_bounds || self.launch_.check_races) &&
+      !self.look(worker, address, size, write != 0, true, site))
+    self.leave(worker);
 }
 
 int Group::host_exchange_fails(__hy_state* state) {
@@ -167,7 +174,10 @@ unsigned long Group::host_variable(__hy_state* state, unsigned long key, unsigne
   }
   const std::uint64_t begin = self.allocate(
       size, alignment, "a threadgroup variable of " + std::to_string(size) + " bytes");
-  if (begin == 0) self.fail(worker, Fault::kUnsupported, "too much threadgroup memory", 0);
+  if (begin == 0) {
+    (void)self.fail(worker, Fault::kUnsupported, "too much threadgroup memory", 0);
+    self.leave(worker);
+  }
   self.variables_.push_back({key, begin, begin + size});
   return begin;
 }
@@ -189,16 +199,11 @@ unsigned long Group::host_exchange(__hy_state* state, unsigned long value, unsig
 
 void Group::host_inactive(__hy_state* state, unsigned lane, unsigned long site) {
   Worker& worker = Worker::of(state);
-  const std::string text = "uses a value of lane " + std::to_string(lane) +
-                           " of its simdgroup, which does not take part in the function";
-  if (!worker.group->report(worker.thread, Fault::kInactiveLane, text, 0, site))
-    worker.group->fail(worker, Fault::kInactiveLane, text, 0);
-}
-
-void Group::host_trap(__hy_state* state, int reason) {
-  (void)reason;
-  Worker& worker = Worker::of(state);
-  worker.group->fail(worker, Fault::kTrap, "a trap", 0);
+  if (!worker.group->report(worker.thread, Fault::kInactiveLane,
+                            "uses a value of lane " + std::to_string(lane) +
+                                " of its simdgroup, which does not take part in the function",
+                            0, site))
+    worker.group->leave(worker);
 }
 
 }  // namespace halyard::inline v0::sim::msl

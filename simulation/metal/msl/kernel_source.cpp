@@ -174,7 +174,7 @@ std::string kernel_source(const Rewritten& text, std::span<const std::size_t> fu
   for (const std::size_t k : functions) {
     const WrittenFunction& f = text.functions[k];
     const std::string n = number(k);
-        std::string entry = "extern \"C\" __attribute__((visibility(\"default\"))) void __hy_entry_" +
+    std::string entry = "extern \"C\" __attribute__((visibility(\"default\"))) void __hy_entry_" +
                         n + "(__private const __hy::call* c) {\n  typedef decltype(" +
                         f.expression + ") F;\n  " + f.expression + "(";
     for (std::size_t i = 0; i < f.parameters.size(); ++i) {
@@ -197,7 +197,7 @@ std::string kernel_source(const Rewritten& text, std::span<const std::size_t> fu
       types += "  {__hy::description<__hy::parameter_t<" + number(d.parameter) + ", decltype(" +
                f.expression + ")>>::get(), 0},\n";
       if (d.members == nullptr) continue;
-      const std::string& s = d.members->name;
+      const std::string s = "::" + d.members->name;
       for (const WrittenMember& m : d.members->members) {
         types += "  {__hy::description<decltype(" + s + "::" + m.name +
                  ")>::get(), uint(__builtin_offsetof(" + s + ", " + m.name + "))},\n";

@@ -79,7 +79,7 @@ void Rewriter::entry_function(std::size_t begin, std::size_t end) {
   if (open == end || open == begin) return;
   const std::string_view name = tokens_[open - 1].text;
   f.name = scope_name(name);
-  f.expression = "::" + f.name;  // not an overload of metal_stdlib, such as `transpose`
+  f.expression = "::" + f.name;  // `metal` may have the name, too
   f.host_name = name;
   read_attributes(f, head, open);
   read_attributes(f, closing(tokens_, open), end);
@@ -126,7 +126,7 @@ void Rewriter::explicit_instance(std::size_t begin, std::size_t end) {
   f.kind = base->kind;
   f.name = base->name;
   if (f.max_total_threads == 0) f.max_total_threads = base->max_total_threads;
-  std::string expression = base->name;
+  std::string expression = "::" + base->name;
   for (std::size_t i = name + 1; i < open; ++i) {
     if (is_attribute(i)) {
       i = closing(tokens_, i);
@@ -137,7 +137,7 @@ void Rewriter::explicit_instance(std::size_t begin, std::size_t end) {
   }
   (void)first;
   f.expression = expression;
-  if (f.host_name.empty()) f.host_name = expression;
+  if (f.host_name.empty()) f.host_name = expression.substr(2);
   f.parameters = base->parameters;
   if (open != end) {
     // Attributes may be given again, or here only.

@@ -34,5 +34,4 @@ struct __hy_host {
   unsigned long (*exchange)(struct __hy_state* state, unsigned long value, unsigned size, unsigned width,
                             unsigned long site, unsigned long mask);
   void (*inactive)(struct __hy_state* state, unsigned lane, unsigned long site);
-  void (*trap)(struct __hy_state* state, int reason);
 };
