@@ -271,7 +271,10 @@ Status Lane::probe() noexcept {
   if (!device_.lost() && mutex_.try_lock()) {
     if (!abandoned() &&
         reached_.load(std::memory_order_relaxed) < issued_.load(std::memory_order_seq_cst)) {
-      (void)edges_hold(slot(reached_.load(std::memory_order_relaxed) + 1));
+      for (const timeline::Edge& edge : slot(reached_.load(std::memory_order_relaxed) + 1).edges) {
+        auto& producer = static_cast<Lane&>(*edge.queue);
+        if (!producer.has_reached(edge.sequence)) (void)producer.probe();
+      }
     }
     mutex_.unlock();
   }
