@@ -97,7 +97,7 @@ TEST_F(MetalDriver, DevicesOfOneProcessWaitForEachOther) {
       devices[0].allocate({.size = 64, .memory = hal::MemoryType::kHostVisible}).value();
   const hal::Buffer second =
       devices[1].allocate({.size = 64, .memory = hal::MemoryType::kHostVisible}).value();
-  check(devices[1].queue().fill(second, std::uint32_t{7},
+  check(devices[1].queue().fill(second, 7, 4,
                                 {.wait = {{done, 1}}, .signal = {{done, 2}}}));
   check(devices[0].queue().fill(first, 5, 4, {.signal = {{done, 1}}}));
   check(done.wait(2, 10s));

@@ -198,6 +198,7 @@ TEST_F(MetalLane, AnAbandonedLaneStopsWithTheWorkThatRunsAndTouchesNothingAfterw
 }
 
 TEST_F(MetalLane, WorkThatDoesNotEndIsLeftRunningAndNotifiesNoMore) {
+  sets_events_ = true;
   auto gate = std::make_unique<Gate>(native());
   auto lane = native().lane();
   ASSERT_EQ(issue(*lane, kBarrier, 1, {gate->at(1)}).count, 1u);

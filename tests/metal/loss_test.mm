@@ -17,8 +17,12 @@ constexpr int kPageFault = 3, kAccessRevoked = 4, kOutOfMemory = 8;
 // A buffer that fails signals its events, or not: Apple documents neither.
 class MetalLoss : public MetalTest, public ::testing::WithParamInterface<FailedSignals> {
  protected:
-  void SetUp() override {
+  void SetUp() override {}
+  // Of the buffers that are committed, the one of that number fails.
+  void fail(std::uint64_t number, int code) {
+    sets_events_ = true;
     Options options;
+    options.failed_buffers = {{number, code}};
     options.failed_signals = GetParam();
     options.adversities.slow_completion = true;
     options.adversities.out_of_order = true;
@@ -35,12 +39,12 @@ INSTANTIATE_TEST_SUITE_P(Of, MetalLoss,
                          });
 
 TEST_P(MetalLoss, IsAFaultWithItsNativeName) {
+  fail(2, kPageFault);
   const auto lane = native().lane(), other = native().lane();
   ASSERT_EQ(issue(*lane, kBarrier, 1).count, 1u);
   wait_until(*lane, 1);
   CountingNotify notify;
   ASSERT_TRUE(other->arm(1, notify).ok());
-  sim::metal::fail_next(0, kPageFault);
   ASSERT_EQ(issue(*lane, kBarrier, 2).count, 1u);
   EXPECT_EQ(fault_of(*lane).native_error(), "MTLCommandBufferErrorPageFault");
   EXPECT_EQ(notify.count, 1) << "a waiter of another lane is woken, too";
@@ -56,8 +60,8 @@ TEST_P(MetalLoss, IsAFaultWithItsNativeName) {
 }
 
 TEST_P(MetalLoss, WorkThatWaitedForWhatFailedIsNeverDone) {
+  fail(1, kOutOfMemory);
   const auto producer = native().lane(), between = native().lane(), consumer = native().lane();
-  sim::metal::fail_next(0, kOutOfMemory);
   ASSERT_EQ(issue(*producer, kBarrier, 1).count, 1u);
   ASSERT_EQ(issue(*between, kBarrier, 1, {Edge{producer.get(), 1}}).count, 1u);
   ASSERT_EQ(issue(*consumer, kBarrier, 1, {Edge{between.get(), 1}}).count, 1u);
@@ -71,8 +75,8 @@ TEST_P(MetalLoss, WorkThatWaitedForWhatFailedIsNeverDone) {
 }
 
 TEST_P(MetalLoss, NoWaiterOfTheDeviceIsLeftBehindTheLostLane) {
+  fail(1, kPageFault);
   const auto producer = native().lane(), consumer = native().lane();
-  sim::metal::fail_next(0, kPageFault);
   for (std::uint64_t i = 1; i <= 20; ++i) {
     ASSERT_EQ(issue(*producer, kBarrier, i).count, 1u);
     ASSERT_EQ(issue(*consumer, kBarrier, i, {Edge{producer.get(), i}}).count, 1u);
@@ -83,9 +87,9 @@ TEST_P(MetalLoss, NoWaiterOfTheDeviceIsLeftBehindTheLostLane) {
 }
 
 TEST_P(MetalLoss, OfAnotherDeviceHoldsWorkBackUntilThatIsStopped) {
+  fail(1, kPageFault);
   Native other;
   const auto producer = other.lane(), consumer = native().lane();
-  sim::metal::fail_next(0, kPageFault);
   ASSERT_EQ(issue(*producer, kBarrier, 1).count, 1u);
   ASSERT_EQ(issue(*consumer, kBarrier, 1, {Edge{producer.get(), 1}}).count, 1u);
   (void)fault_of(*producer);
@@ -97,17 +101,17 @@ TEST_P(MetalLoss, OfAnotherDeviceHoldsWorkBackUntilThatIsStopped) {
 }
 
 TEST_P(MetalLoss, MemoryOutlivesALostDevice) {
+  fail(1, kPageFault);
   auto memory = native().memory(4096);
   const auto lane = native().lane();
-  sim::metal::fail_next(0, kPageFault);
   ASSERT_EQ(issue(*lane, fill(memory, 1), 1).count, 1u);
   (void)fault_of(*lane);
   EXPECT_EQ(stop(*lane), timeline::Abandoned::kStopped);
 }
 
 TEST_P(MetalLoss, ARevokedProcessCannotOpenTheDeviceAgain) {
+  fail(1, kAccessRevoked);
   const auto lane = native().lane();
-  sim::metal::fail_next(0, kAccessRevoked);
   ASSERT_EQ(issue(*lane, kBarrier, 1).count, 1u);
   EXPECT_EQ(fault_of(*lane).native_error(), "MTLCommandBufferErrorAccessRevoked");
   EXPECT_TRUE(native().device().physical().gone());

@@ -7,8 +7,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -61,6 +63,8 @@ class Native {
 // Each test is a process of its own to Metal. At its end nothing was misused, and no object lives.
 class MetalTest : public ::testing::Test {
  protected:
+  bool sets_events_ = false;  // the test abandons a lane with work in flight
+
   // Before native() is used.
   void begin(sim::metal::Options options = {}) {
     end();
@@ -79,8 +83,15 @@ class MetalTest : public ::testing::Test {
     if (!std::exchange(began_, false)) return;
     native_.reset();
     pool_.reset();
+    // Blocks that have been called are released a little later, and events with them.
+    for (int i = 0; i < 1000 && sim::metal::live_objects("MTLSharedEvent") != 0; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     const auto result = sim::metal::end_process();
-    EXPECT_EQ(result.misuse, "");
+    // Of a lane that was abandoned: what its buffers signal later is there already.
+    if (!result.misuse.starts_with("event-not-larger") || !sets_events_) {
+      EXPECT_EQ(result.misuse, "");
+    }
     EXPECT_EQ(result.leaks, "");
   }
 
@@ -136,13 +147,17 @@ inline void wait_until(Lane& lane, std::uint64_t sequence) {
   base::ParkerPool::release(parker);
 }
 
-// Polls until there is a fault, and returns it.
+// Polls, and probes, until there is a fault, and returns it; ok if there is none for some seconds.
 inline Status fault_of(Lane& lane) {
-  for (;;) {
+  const Nanoseconds end = Clock::steady().now() + 10'000'000'000;
+  while (Clock::steady().now() < end) {
     const ScopedPool pool;
+    (void)lane.probe();
     const timeline::Progress progress = lane.poll();
     if (!progress.fault.ok()) return progress.fault;
   }
+  ADD_FAILURE() << "no fault; the lane has reached " << lane.poll().sequence;
+  return {};
 }
 
 // Asks as the engine does, until the lane has stopped or was given up.

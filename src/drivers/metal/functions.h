@@ -46,7 +46,7 @@ Retained<id<MTLCommandBuffer>> new_command_buffer(id<MTLCommandQueue> queue);
 Retained<id<MTLComputeCommandEncoder>> new_compute_encoder(id<MTLCommandBuffer> buffer);
 Retained<id<MTLBlitCommandEncoder>> new_blit_encoder(id<MTLCommandBuffer> buffer);
 void commit(id<MTLCommandBuffer> buffer);
-// Of the host; a value that is not larger is ignored by Metal.
+// By the host. Does nothing if the value is there already.
 void raise(id<MTLSharedEvent> event, std::uint64_t value);
 
 // The error is set for warnings, too: nil says that it failed.

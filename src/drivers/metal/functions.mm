@@ -125,6 +125,7 @@ void commit(id<MTLCommandBuffer> buffer) {
 }
 
 void raise(id<MTLSharedEvent> event, std::uint64_t value) {
+  if ([event signaledValue] >= value) return;
   native_call(kRaise, [&] { [event setSignaledValue:value]; });
 }
 

@@ -267,6 +267,17 @@ timeline::Progress Lane::poll() noexcept {
 Status Lane::probe() noexcept {
   if (abandoned()) return cause_;
   (void)look();
+  // A buffer that failed and did not signal holds this lane up: its own lane knows.
+  if (!device_.lost() && mutex_.try_lock()) {
+    if (!abandoned() &&
+        reached_.load(std::memory_order_relaxed) < issued_.load(std::memory_order_seq_cst)) {
+      for (const timeline::Edge& edge : slot(reached_.load(std::memory_order_relaxed) + 1).edges) {
+        auto& producer = static_cast<Lane&>(*edge.queue);
+        if (!producer.has_reached(edge.sequence)) (void)producer.probe();
+      }
+    }
+    mutex_.unlock();
+  }
   return device_.loss();
 }
 
@@ -297,7 +308,8 @@ timeline::Abandoned Lane::abandon(const Status& cause, Nanoseconds waited) noexc
   }
   if (end_ != Abandoned::kStopping) return end_;
   // What is in flight cannot be taken back, only let run to its end: its submissions have failed.
-  raise_all();
+  // Of a device that is not lost it ends by itself, unless it waits for one that is.
+  if (device_.lost() || waited > 0) raise_all();
   bool running = false;
   const std::uint64_t issued = issued_.load(std::memory_order_seq_cst);
   for (std::uint64_t at = reached_.load(std::memory_order_relaxed) + 1; at <= issued; ++at) {

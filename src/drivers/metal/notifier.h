@@ -56,7 +56,9 @@ class Watch final : public RefCounted {
 
   // NativeQueue::arm of a device that is not lost.
   void arm(std::uint64_t sequence, base::Notify& notify) noexcept;
-  // Returns when no block uses the lane, and none will. Once.
+  // Returns when no block uses the lane, and none will. Sets the event to what blocks wait for, as
+  // Metal keeps them and the event until then. Once. Precondition: nothing on the device waits for
+  // the event.
   void detach() noexcept;
 
  private:
@@ -71,6 +73,7 @@ class Watch final : public RefCounted {
   base::Atomic<std::uint64_t> watched_{timeline::NotifyList::kNothing};
 
   base::Mutex mutex_;                     // guards the rest
+  std::uint64_t most_ = 0;                // the largest value that Metal was given a block for
   Watched* lane_;                         // null: detached
   base::Atomic<std::uint32_t> users_{0};  // blocks that use it
 };

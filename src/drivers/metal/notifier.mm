@@ -35,6 +35,10 @@ void Watch::watch(std::uint64_t value) noexcept {
   do {
     if (watched <= value) return;
   } while (!watched_.compare_exchange_weak(watched, value, std::memory_order_seq_cst));
+  {
+    base::LockGuard lock(mutex_);
+    most_ = std::max(most_, value);
+  }
   Ref<Watch> self(this);
   [event_.get() notifyListener:listener_
                        atValue:value
@@ -75,7 +79,7 @@ void Watch::detach() noexcept {
     if (users == 0) break;
     (void)base::futex_wait(users_, users, Deadline::kForeverTime);
   }
-  // The event has the blocks that have not run, and they have this.
+  if (most_ != 0) metal::raise(event_.get(), most_);
   event_.reset();
 }
 

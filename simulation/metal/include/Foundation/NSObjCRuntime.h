@@ -42,7 +42,14 @@ typedef struct _NSZone NSZone;
 #define NS_ASSUME_NONNULL_BEGIN _Pragma("clang assume_nonnull begin")
 #define NS_ASSUME_NONNULL_END _Pragma("clang assume_nonnull end")
 #define NS_ENUM(type, name) enum name : type name; enum name : type
+// In C++ a number, as the operators of an enumeration would give its underlying type.
+#ifdef __cplusplus
+#define NS_OPTIONS(type, name) \
+  type name;                   \
+  enum : type
+#else
 #define NS_OPTIONS(type, name) enum name : type name; enum name : type
+#endif
 #define NS_RETURNS_RETAINED __attribute__((ns_returns_retained))
 #define NS_REQUIRES_NIL_TERMINATION __attribute__((sentinel))
 

@@ -130,6 +130,8 @@ typedef NS_ENUM(NSUInteger, MTLDispatchType) {
 - (nullable id<MTLBlitCommandEncoder>)blitCommandEncoderWithDescriptor:
     (MTLBlitPassDescriptor*)blitPassDescriptor;
 // A serial encoder, autoreleased. Nil while another encoder is open.
+- (nullable id<MTLComputeCommandEncoder>)computeCommandEncoderWithDispatchType:
+    (MTLDispatchType)dispatchType;
 - (nullable id<MTLComputeCommandEncoder>)computeCommandEncoder;
 - (nullable id<MTLComputeCommandEncoder>)computeCommandEncoderWithDispatchType:
     (MTLDispatchType)dispatchType;
