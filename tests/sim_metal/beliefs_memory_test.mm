@@ -123,7 +123,7 @@ TEST_F(MemoryBeliefs, B14_WriteThroughReadUsage_IsReported) {
   id<MTLBuffer> const block = buffer([arguments encodedLength]), target = buffer(64);
   [arguments setArgumentBuffer:block offset:0];
   [arguments setBuffer:target offset:0 atIndex:0];
-  for (const MTLResourceUsage usage : {kReadWriteUsage, MTLResourceUsageRead}) {
+  for (const MTLResourceUsage usage : {MTLResourceUsage{kReadWriteUsage}, MTLResourceUsage{MTLResourceUsageRead}}) {
     EXPECT_FALSE(has_misuse("write-through-read-usage"));
     id<MTLCommandBuffer> const commands = [queue_ commandBuffer];
     id<MTLComputeCommandEncoder> const encoder = [commands computeCommandEncoder];
