@@ -149,7 +149,9 @@ Options& options_of_process() {
 
 Options read_options() {
   Options options;
-  if (variable("DEVICES") != nullptr) options.devices.clear();
+  // Unless asked for there is none, as in sessions without a screen: programs that look for GPUs are
+  // not to take a simulated one for a real one.
+  options.devices.clear();
   read_list("DEVICES", [&](std::string_view part) { return read_device(options, part); });
   read_list("MODE", [&](std::string_view part) {
     options.strict = part == "strict";
