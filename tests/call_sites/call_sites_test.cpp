@@ -508,6 +508,7 @@ TEST_F(CallSites, EachMayFail) {
     if (!workplace_.has_vulkan && site.area() == "vulkan") continue;
     if (!workplace_.has_cuda && site.area() == "cuda") continue;
     if (!workplace_.has_hip && site.area() == "hip") continue;
+    if (site.area() == "metal") continue;  // tests/metal lets them fail
     ++expected;
     EXPECT_NE(calls[i], 0u) << site.name << " is never reached";
     if (calls[i] == 0) continue;

@@ -215,6 +215,11 @@ TEST(CallSeam, IsMissedByACallOutside) {
 // Whether this build has the source: a few have one file for each form (cmake/HalyardSystem.cmake).
 bool is_built(const fs::path& path) {
   const std::string stem = path.stem().string();
+#if defined(HALYARD_HAS_METAL)
+  if (path.extension() == ".mm") return true;
+#else
+  if (path.extension() == ".mm") return false;
+#endif
   if (path.extension() != ".cpp" || stem.ends_with("_apple")) return !stem.ends_with("_apple");
 #if defined(HALYARD_POSIX)
   return !fs::exists(path.parent_path() / (stem + "_posix.cpp"));
@@ -236,7 +241,7 @@ TEST(CallSeam, HasEveryNativeCallOfTheLibrary) {
   for (const fs::path& path : sources) {
     const std::string name = fs::relative(path, root).string();
     if (name.starts_with("src/compiler/")) continue;  // a part of programs
-    if (path.extension() != ".cpp" && path.extension() != ".h") continue;
+    if (path.extension() != ".cpp" && path.extension() != ".h" && path.extension() != ".mm") continue;
     std::ifstream file(path);
     const std::string code = code_of(std::string(std::istreambuf_iterator<char>(file), {}));
     for (std::size_t at = 0; (at = code.find("\nHALYARD_CALL_SITE(", at)) != code.npos; ++at) {
