@@ -91,6 +91,9 @@ int main(int argc, char** argv) {
 #ifdef HALYARD_SIM_HIP_LIBRARY
   setenv("HALYARD_HIP_LIBRARY", HALYARD_SIM_HIP_LIBRARY, 0);
 #endif
+#if HALYARD_DRIVER_METAL
+  setenv("HALYARD_SIM_METAL_DEVICES", "unified", 0);
+#endif
   for (const Target& target : kTargets) {
     for (const Case& it : halyard::conformance::cases()) {
       const std::string suite = std::string(target.prefix) + "_" + std::string(it.suite);

@@ -54,7 +54,7 @@ TEST_F(MemoryBeliefs, B12_ReleaseTooOften_IsReported) {
   id<MTLBuffer> const freed = buffer(64);
   [freed release];
   [freed release];
-  expect_misuse("message-to-destroyed");
+  expect_misuse("over-release");
 }
 
 // 13. Only command buffers with retained references keep their resources (wgpu#1556).

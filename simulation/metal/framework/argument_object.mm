@@ -95,7 +95,9 @@
                                         (is_pointer ? "\" is no buffer" : "\" is a buffer"));
     return nullptr;
   }
-  if (target_->in_flight.load() != 0) {
+  // Blocks beside it in the buffer may be in use: the GPU reads no byte of this one.
+  if (target_->in_flight.load() != 0 &&
+      metal::Queue::is_bound_in_flight(*target_, target_offset_, target_offset_ + length_)) {
     metal::report("argument-in-flight", std::string(what) + ": " + target_->text() +
                                             " is written while a command buffer that uses it had "
                                             "not completed");

@@ -27,6 +27,27 @@ std::vector<ResourcePointer> resources_of(const CommandBuffer& buffer) {
 
 }  // namespace
 
+bool Queue::is_bound_in_flight(const Resource& resource, std::uint64_t begin, std::uint64_t end) {
+  const gpu::Lock lock(state().mutex);
+  const auto binds = [&](const Binding& binding) {
+    return binding.resource.get() == &resource && binding.offset >= begin && binding.offset < end;
+  };
+  for (const Queue* queue : state().queues) {
+    for (const std::shared_ptr<CommandBuffer>& buffer : queue->order_) {
+      if (!buffer->is_committed) continue;
+      for (const Item& item : buffer->items) {
+        const auto* const pass = std::get_if<std::unique_ptr<Pass>>(&item.what);
+        if (pass == nullptr) continue;
+        for (const Command& command : (*pass)->commands) {
+          const auto* const dispatch = std::get_if<Dispatch>(&command);
+          if (dispatch != nullptr && std::ranges::any_of(dispatch->bindings, binds)) return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+
 std::shared_ptr<Queue> Queue::create(Device& device, std::size_t capacity) {
   static base::Atomic<std::uint64_t> next{1};
   return std::shared_ptr<Queue>(new Queue(device, capacity, next.fetch_add(1)));

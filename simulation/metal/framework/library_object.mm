@@ -272,7 +272,7 @@ SimulatedMetalPipeline* new_pipeline(SimulatedMetalDevice* device, id<MTLFunctio
   // A program that promises a size gets it.
   if (info.max_total_threads != 0) pipeline->max_threads = info.max_total_threads;
   if (max_threads != 0) pipeline->max_threads = static_cast<std::uint32_t>(max_threads);
-  pipeline->max_threads = std::min(pipeline->max_threads, 1024U);
+  pipeline->max_threads = std::min(pipeline->max_threads, options().max_threads);
   pipeline->static_threadgroup_bytes = info.static_threadgroup_bytes;
   pipeline->is_multiple_of_width = is_multiple;
   pipeline->supports_indirect_command_buffers = is_indirect;

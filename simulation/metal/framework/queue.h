@@ -87,6 +87,9 @@ class Queue : public std::enable_shared_from_this<Queue> {
     job_arrived_.notify_all();
   }
   void doom(CommandBuffer& buffer, Error error);
+  // Whether a committed command buffer of any queue that has not completed binds the resource at an
+  // offset of [begin, end).
+  static bool is_bound_in_flight(const Resource& resource, std::uint64_t begin, std::uint64_t end);
   // Fails all committed command buffers.
   void doom_all(const Error& error);
 
