@@ -59,7 +59,7 @@ function(halyard_library_options target)
   # Lets the linker drop functions that are neither exported nor called.
   target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections)
   if(BUILD_SHARED_LIBS)
-    target_link_options(${target} PRIVATE LINKER:--gc-sections)
+    target_link_options(${target} PRIVATE LINKER:$<IF:$<PLATFORM_ID:Darwin,iOS>,-dead_strip,--gc-sections>)
   endif()
   if(NOT HALYARD_UNITY_LIBRARY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)

@@ -103,8 +103,17 @@ Fiber::Fiber(void (*body)(void*), void* argument) {
   if (memory == MAP_FAILED) std::abort();
   (void)::mprotect(memory, 4096, PROT_NONE);  // an overflow faults
   stack_ = static_cast<std::byte*>(memory);
+  memory_size_ = kStackSize;
+  owns_memory_ = true;
   stack_bottom_ = stack_ + 4096;
   stack_size_ = kStackSize - 4096;
+  restart(body, argument);
+}
+
+Fiber::Fiber(void (*body)(void*), void* argument, std::byte* stack, std::size_t size)
+    : stack_(stack), memory_size_(size) {
+  stack_bottom_ = stack;
+  stack_size_ = size;
   restart(body, argument);
 }
 
@@ -118,7 +127,7 @@ void Fiber::restart(void (*body)(void*), void* argument) noexcept {
   if (tsan_ != nullptr) __tsan_destroy_fiber(tsan_);
   tsan_ = __tsan_create_fiber(0);
 #endif
-  auto* top = reinterpret_cast<std::uintptr_t*>(stack_ + kStackSize);
+  auto* top = reinterpret_cast<std::uintptr_t*>(stack_ + memory_size_);
 #if defined(__x86_64__)
   *--top = 0;  // so that enter() finds the stack as a call leaves it
   *--top = reinterpret_cast<std::uintptr_t>(&enter);
@@ -135,7 +144,7 @@ Fiber::~Fiber() {
 #if HALYARD_TSAN
   __tsan_destroy_fiber(tsan_);
 #endif
-  ::munmap(stack_, kStackSize);
+  if (owns_memory_) ::munmap(stack_, memory_size_);
 }
 
 void Fiber::switch_to(Fiber& from, Fiber& to, [[maybe_unused]] bool last) noexcept {

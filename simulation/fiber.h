@@ -15,6 +15,8 @@ class Fiber {
   // Starts body(argument) when it is first switched to; body never returns, it switches away for
   // the last time. Aborts if there is no memory for the stack.
   Fiber(void (*body)(void* argument), void* argument);
+  // The same on memory of the caller's, which outlives the fiber. `size` is a multiple of 16.
+  Fiber(void (*body)(void* argument), void* argument, std::byte* stack, std::size_t size);
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
@@ -28,7 +30,7 @@ class Fiber {
     return address >= stack_ && address < stack_pointer_;
   }
   bool owns(const void* address) const noexcept {
-    return stack_ != nullptr && address >= stack_ && address < stack_ + kStackSize;
+    return stack_ != nullptr && address >= stack_ && address < stack_ + memory_size_;
   }
 
   // From `from`, which runs now, to `to`; returns when a fiber switches back. With `last`, `from`
@@ -40,7 +42,9 @@ class Fiber {
   static void enter() noexcept;
 
   void* stack_pointer_ = nullptr;
-  std::byte* stack_ = nullptr;  // null: the thread's own
+  std::byte* stack_ = nullptr;   // null: the thread's own
+  std::size_t memory_size_ = 0;  // of stack_, with its guard page
+  bool owns_memory_ = false;
   void (*body_)(void*) = nullptr;
   void* argument_ = nullptr;
   // What the sanitizers know the fiber by.

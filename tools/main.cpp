@@ -84,7 +84,7 @@ void add_compile(CLI::App& app, Action& action) {
     targets.append(" ").append(target);
   }
   targets +=
-      ". For .cu: ptx-sm_NN; for .cl: also hsaco-gfxN; for .comp: spirv-1.5; for .metal: msl-3.0";
+      ". For .cu: ptx-sm_NN; for .cl: also hsaco-gfxN; for .comp: spirv-1.5 and msl-3.0; for .metal: msl-3.0";
   add_list(*command, "--target", options->targets, "NAME", targets);
   command->get_option("--target")->delimiter(',');
   command

@@ -10,8 +10,11 @@
 #include "compiler/code_object.h"
 #include "compiler/hyx_writer.h"
 #include "compiler/manifest.h"
+#include "compiler/metal_text.h"
+#include "compiler/process.h"
 #include "compiler/ptx.h"
 #include "compiler/spirv.h"
+#include "compiler/spirv_to_metal.h"
 #include "file.h"
 #include "json.h"
 #include "kernel/cpu_abi.h"
@@ -49,6 +52,7 @@ Status check_image(const compiler::Image& image, std::string_view file,
   if (image.convention != convention_for(target)) return {};
   if (target.starts_with("ptx-")) return compiler::fit_to_ptx(file, image.bytes, kernels);
   if (target.starts_with("hsaco-")) return compiler::check_code_object(image.bytes, file, kernels);
+  if (target.starts_with("msl-")) return compiler::fit_to_metal(file, image.bytes, kernels);
   if (target.starts_with("spirv-")) return compiler::fit_to_spirv(file, image.bytes, kernels);
   if (image.convention == kernel::kCpuConvention) {
     for (const compiler::Kernel& kernel : kernels) {
@@ -59,6 +63,19 @@ Status check_image(const compiler::Image& image, std::string_view file,
     }
     return kernel::CpuImage::check(std::as_bytes(std::span(image.bytes)), target, file);
   }
+  return {};
+}
+
+// Makes a Metal text of a SPIR-V module.
+Status translate(compiler::Image& image, const std::string& file,
+                 const std::vector<compiler::Kernel>& kernels) {
+  if (image.convention != kernel::kMetalConvention || !compiler::is_spirv(image.bytes)) return {};
+  constexpr compiler::Sets kSets = compiler::Sets::kCondensed;
+  HALYARD_RETURN_IF_ERROR(compiler::fit_to_spirv(file, image.bytes, kernels, kSets));
+  HALYARD_ASSIGN_OR_RETURN(const compiler::TemporaryDirectory scratch,
+                           compiler::TemporaryDirectory::create());
+  HALYARD_ASSIGN_OR_RETURN(image.bytes,
+                           compiler::metal_from_spirv(file, image.bytes, kernels, scratch));
   return {};
 }
 
@@ -82,9 +99,16 @@ Result<compiler::Image> read_image(std::string_view argument,
                  "spirv-... or msl-...",
                  argument);
   }
+  if (image.convention == kernel::kOldMetalConvention) {
+    return error(StatusCode::kInvalidArgument,
+                 "--image {}: no device runs images of {} any more; {} has an argument buffer "
+                 "(src/kernel/device_abi.h)",
+                 argument, kernel::kOldMetalConvention, kernel::kMetalConvention);
+  }
   const std::string file(argument.substr(equals + 1));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, read_file(file));
   image.bytes = text_of(bytes);
+  HALYARD_RETURN_IF_ERROR(translate(image, file, kernels));
   HALYARD_RETURN_IF_ERROR(check_image(image, file, kernels));
   return image;
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/format.h"
+#include "base/program.h"
 #include "commands.h"
 #include "compiler/process.h"
 #include "conformance/conformance.h"
@@ -167,7 +168,7 @@ Report run_here(const std::vector<const Case*>& list, const Mode& mode,
 // A process decides at its start whether to trace, so this runs the same command in another one.
 Result<Report> run_traced(const Mode& mode, const VerifyOptions& options) {
   HALYARD_ASSIGN_OR_RETURN(const auto scratch, compiler::TemporaryDirectory::create());
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string self = base::program_path();
   std::vector<std::string> words = {"/usr/bin/env",
                                     "HALYARD_PROFILE=" + (scratch.path() / "trace").string(),
                                     self,

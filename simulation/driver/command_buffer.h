@@ -16,7 +16,8 @@ namespace halyard::inline v0::sim {
 
 class CommandBuffer final : public hal::NativeCommands {
  public:
-  explicit CommandBuffer(const hal::RecordedCommands& recording) noexcept : recording_(recording) {}
+  explicit CommandBuffer(const hal::RecordedCommands& recording) noexcept
+      : hal::NativeCommands(recording), recording_(recording) {}
   std::uint32_t depth() const noexcept override {
     return std::max<std::uint32_t>(static_cast<std::uint32_t>(recording_.commands.size()), 1);
   }

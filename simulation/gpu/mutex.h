@@ -20,6 +20,8 @@ namespace halyard::inline v0::sim::gpu {
 using Mutex = base::Mutex;
 using Lock = std::unique_lock<Mutex>;
 
+inline Nanoseconds now() { return Clock::steady().now(); }
+
 // A condition variable. Everything is called with its lock held, so that a notification that no
 // thread waits for costs one load.
 class Condition {
@@ -35,6 +37,20 @@ class Condition {
       --waiters_;
     }
   }
+  // Returns false if `holds` does not hold at `deadline` (of now()).
+  template <class Holds>
+  bool wait_until(Lock& lock, Nanoseconds deadline, Holds holds) {
+    while (!holds()) {
+      if (deadline != Deadline::kForeverTime && now() >= deadline) return false;
+      ++waiters_;
+      const std::uint32_t seen = epoch_.load(std::memory_order_relaxed);
+      lock.unlock();
+      base::futex_wait(epoch_, seen, deadline);
+      lock.lock();
+      --waiters_;
+    }
+    return true;
+  }
   void notify_all() {
     if (waiters_ == 0) return;
     epoch_.fetch_add(1, std::memory_order_relaxed);
@@ -45,8 +61,6 @@ class Condition {
   base::Atomic<std::uint32_t> epoch_{0};
   std::uint32_t waiters_ = 0;
 };
-
-inline Nanoseconds now() { return Clock::steady().now(); }
 
 inline void sleep_for(Nanoseconds duration) {
   const base::Atomic<std::uint32_t> unchanged{0};

@@ -10,6 +10,7 @@
 
 #include "async/device_state.h"
 #include "base/format.h"
+#include "base/program.h"
 
 namespace halyard::inline v0::async {
 
@@ -52,7 +53,7 @@ void add_folders_beside(const fs::path& file, std::vector<std::string>& folders)
 // The folders of RuntimeInfo::kernels, in their order.
 std::vector<std::string> kernel_folders(std::vector<std::string> folders, const fs::path& header) {
   std::error_code ignored;
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
+  const fs::path program = base::program_path();
   add_folders_beside(program, folders);
   Dl_info info{};
   if (::dladdr(reinterpret_cast<const void*>(&kernel_folders), &info) != 0) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "base/disk_cache.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -15,6 +13,8 @@
 
 #include "base/format.h"
 #include "base/native_call.h"
+#include "base/program.h"
+#include "base/random_number.h"
 
 namespace halyard::inline v0::base {
 namespace {
@@ -23,7 +23,6 @@ HALYARD_CALL_SITE(kMakeFolder, "cache.make_folder", ENOSPC);
 HALYARD_CALL_SITE(kOpenCache, "cache.open_folder", EMFILE);
 HALYARD_CALL_SITE(kStatFolder, "cache.stat_folder", EIO);
 HALYARD_CALL_SITE(kTouch, "cache.touch", EROFS);
-HALYARD_CALL_SITE(kRandom, "cache.random", ENOSYS);
 HALYARD_CALL_SITE(kCreate, "cache.create", ENOSPC);
 HALYARD_CALL_SITE(kPublish, "cache.publish", EIO);
 HALYARD_CALL_SITE(kRemove, "cache.remove", EIO);
@@ -105,13 +104,13 @@ bool others_may_write(const struct stat& info) noexcept {
 std::string default_cache_folder() {
   const auto absolute = [](const char* path) { return path != nullptr && path[0] == '/'; };
   // Ignored if the program runs with more rights than its caller.
-  if (const char* folder = ::secure_getenv("HALYARD_CACHE_DIR"); folder != nullptr && *folder) {
+  if (const char* folder = environment("HALYARD_CACHE_DIR"); folder != nullptr && *folder) {
     return folder;
   }
-  if (const char* caches = ::secure_getenv("XDG_CACHE_HOME"); absolute(caches)) {
+  if (const char* caches = environment("XDG_CACHE_HOME"); absolute(caches)) {
     return base::format("{}/halyard", caches);
   }
-  if (const char* home = ::secure_getenv("HOME"); absolute(home)) {
+  if (const char* home = environment("HOME"); absolute(home)) {
     return base::format("{}/.cache/halyard", home);
   }
   return {};
@@ -192,10 +191,7 @@ Status DiskCache::put(const ContentHash& key, std::span<const std::byte> bytes) 
   }
   // Random, so that no two threads or processes, on any machines, write to one file.
   std::uint64_t number = 0;
-  if (native_call(kRandom, [&] { return ::getrandom(&number, sizeof number, 0); }) !=
-      sizeof number) {
-    return system_error(folder_, "getrandom");
-  }
+  if (!random_number(number)) return system_error(folder_, "getrandom");
   const std::string name = base::format("{:0{}x}{}", number, kTemporaryDigits, kTemporarySuffix);
   Status status = write(name, key, bytes);
   if (status.ok()) {
@@ -232,12 +228,12 @@ void DiskCache::make_room(const std::string& newest) const {
       continue;
     }
     if (temporary) {
-      if (now - info.st_mtim.tv_sec >= kAbandonedSeconds) remove(name);
+      if (now - modification_time(info).tv_sec >= kAbandonedSeconds) remove(name);
       continue;
     }
     total += static_cast<std::uint64_t>(info.st_size);
     if (name != newest) {
-      files.push_back({info.st_mtim, name, static_cast<std::uint64_t>(info.st_size)});
+      files.push_back({modification_time(info), name, static_cast<std::uint64_t>(info.st_size)});
     }
   }
   if (total <= max_bytes_) return;

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/error_name.h"
 #include "base/format.h"
 #include "base/native_call.h"
 
@@ -48,13 +49,6 @@ StatusCode code_of(int number) noexcept {
   }
 }
 
-sigset_t file_size_signal() noexcept {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGXFSZ);
-  return set;
-}
-
 // read(2), repeated if interrupted.
 ssize_t read_some(const Descriptor& file, std::span<std::byte> bytes) noexcept {
   for (;;) {
@@ -75,25 +69,9 @@ bool Descriptor::close() noexcept {
   return native_call(kClose, [&] { return result; }) == 0;
 }
 
-FileSizeSignalGuard::FileSizeSignalGuard() noexcept {
-  const sigset_t ours = file_size_signal();
-  sigset_t pending;
-  sigemptyset(&pending);
-  ::sigpending(&pending);
-  pending_ = sigismember(&pending, SIGXFSZ) == 1;
-  ::pthread_sigmask(SIG_BLOCK, &ours, &mask_);
-}
-
-FileSizeSignalGuard::~FileSizeSignalGuard() {
-  const sigset_t ours = file_size_signal();
-  const timespec at_once = {};
-  if (!pending_) (void)::sigtimedwait(&ours, nullptr, &at_once);  // raised by this guard's writes
-  ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
-}
-
 Status system_error(std::string_view path, std::string_view operation) {
   const int number = errno;
-  const char* const name = ::strerrorname_np(number);
+  const char* const name = error_name(number);
   if (path.empty()) path = "''";
   return Status(code_of(number), base::format("{}: {}: {}", path, operation, std::strerror(number)),
                 name == nullptr ? "" : name);

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -63,6 +64,9 @@ struct InputFile {
   struct stat info;
   std::size_t size() const noexcept { return static_cast<std::size_t>(info.st_size); }
 };
+
+// When the contents of a file last changed. POSIX and Apple name this member differently.
+struct timespec modification_time(const struct stat& info) noexcept;
 
 // Opens a regular file, and never waits for the writer of a pipe. A relative path begins in
 // `folder`; `flags` are added to open(2)'s.

@@ -21,6 +21,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "base/call_site_list.h"
 #include "halyard/base/export.h"
 
 namespace halyard::inline v0::base {
@@ -47,8 +48,7 @@ struct CallSite {
 // Defines `identifier` and adds it to call_sites(). In a source, at namespace scope.
 #define HALYARD_CALL_SITE(identifier, ...)                     \
   constexpr ::halyard::base::CallSite identifier{__VA_ARGS__}; \
-  [[gnu::section("halyard_call_sites"),                        \
-    gnu::used]] constexpr const ::halyard::base::CallSite* identifier##_listed = &identifier
+  HALYARD_LIST_CALL_SITE(identifier##_listed, identifier)
 
 // Every site that is linked into the library, unordered.
 HALYARD_EXPORT std::span<const CallSite* const> call_sites() noexcept;

@@ -20,8 +20,8 @@ class Thread {
   Thread& operator=(const Thread&) = delete;
 
   // Runs body(argument) on a thread called `name` (static, at most 15 characters), on `processors`
-  // from its first instruction unless there are none. Returns 0, or the error of pthread_create(3).
-  // Precondition: not started, or joined.
+  // from its first instruction unless there are none. Returns 0, or the error of pthread_create(3);
+  // ENOTSUP for processors on a system that binds no threads. Precondition: not started, or joined.
   int start(const char* name, void (*body)(void* argument), void* argument,
             std::span<const unsigned> processors = {}) noexcept;
   bool started() const noexcept { return started_; }
@@ -35,11 +35,14 @@ class Thread {
   void detach() noexcept;
 
  private:
+  struct Shared;  // of thread_posix.cpp, with its thread
+
   static void* run(void* self);
 
   const char* name_ = nullptr;
   void (*body_)(void*) = nullptr;
   void* argument_ = nullptr;
+  Shared* shared_ = nullptr;
   pthread_t handle_{};
   bool started_ = false;
 };

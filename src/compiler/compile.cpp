@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "base/program.h"
 #include "compiler/clang_words.h"
 #include "compiler/code_object.h"
 #include "compiler/cpu_ir.h"
@@ -58,7 +59,7 @@ Result<std::string> find_clang(const std::string& wanted) {
 // build tree, the copy that src/compiler/CMakeLists.txt places beside the programs.
 Result<fs::path> find_header() {
   std::error_code ignored;
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
+  const fs::path program = base::program_path();
   const fs::path installed = (program.parent_path() / HALYARD_INCLUDE_FROM_BIN).lexically_normal();
   const fs::path built = program.parent_path() / "include";
   for (const fs::path& directory : {installed, built}) {

@@ -15,6 +15,7 @@
 
 #include "base/content_hash.h"
 #include "base/format.h"
+#include "base/program.h"
 #include "compiler/process.h"
 
 namespace halyard::inline v0::compiler {
@@ -58,7 +59,7 @@ base::ContentHash key_of(const CompileOptions& options, const Toolchain& tools,
   const fs::path linker = fs::canonical(tools.clang, ignored).parent_path() / "ld.lld";
   nlohmann::json key = {
       "hyx",
-      stamp("/proc/self/exe"),
+      stamp(base::program_path()),
       tools.clang,
       stamp(tools.clang),
       stamp(fs::exists(linker, ignored) ? linker.string() : find_program("ld.lld")),

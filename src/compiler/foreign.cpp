@@ -15,11 +15,13 @@
 #include "compiler/foreign_prelude.h"
 #include "compiler/hyx_writer.h"
 #include "compiler/manifest.h"
+#include "compiler/metal_text.h"
 #include "compiler/process.h"
 #include "compiler/ptx.h"
 #include "compiler/shader_image.h"
 #include "compiler/spirv.h"
 #include "compiler/spirv_module.h"
+#include "compiler/spirv_to_metal.h"
 #include "kernel/device_abi.h"
 #include "kernel/hyx.h"
 
@@ -51,7 +53,7 @@ const Kind* find_kind(std::string_view source) {
        Language::kOpenCl,
        "ptx-sm_NN, hsaco-gfxN",
        {"hsaco-gfx90a", "hsaco-gfx942", "hsaco-gfx1100"}},
-      {".comp", Language::kGlsl, "spirv-1.5", {"spirv-1.5"}},
+      {".comp", Language::kGlsl, "spirv-1.5, msl-3.0", {"spirv-1.5"}},
       {".metal", Language::kMetal, "msl-3.0", {"msl-3.0"}},
   }};
   const std::size_t dot = source.rfind('.');
@@ -75,9 +77,9 @@ bool has_target(Language language, std::string_view target) {
     case Language::kOpenCl:
       return is_of(target, kPtx) || is_of(target, kHsaco);
     case Language::kGlsl:
-      return target == "spirv-1.5";
+      return target == "spirv-1.5" || target == kernel::kMetalTarget;
     case Language::kMetal:
-      return target == "msl-3.0";
+      return target == kernel::kMetalTarget;
   }
   return false;
 }
@@ -190,7 +192,7 @@ class Foreign {
   Status reflect() {
     if (kind_.language == Language::kGlsl) {
       HALYARD_ASSIGN_OR_RETURN(const std::string module, build_spirv());
-      HALYARD_ASSIGN_OR_RETURN(contents_.kernels, reflect_spirv(options_.source, module));
+      HALYARD_ASSIGN_OR_RETURN(contents_.kernels, reflect_spirv(options_.source, module, sets()));
       return {};
     }
     if (kind_.language != Language::kOpenCl) {
@@ -220,6 +222,12 @@ class Foreign {
       convention = kernel::kMetalConvention;
       HALYARD_RETURN_IF_ERROR(check_metal(text));
       bytes = text;
+    } else if (kind_.language == Language::kGlsl && target == kernel::kMetalTarget) {
+      convention = kernel::kMetalConvention;
+      HALYARD_ASSIGN_OR_RETURN(const std::string module, build_spirv());
+      HALYARD_RETURN_IF_ERROR(fit_to_spirv(options_.source, module, contents_.kernels, sets()));
+      HALYARD_ASSIGN_OR_RETURN(
+          bytes, metal_from_spirv(options_.source, module, contents_.kernels, scratch_));
     } else if (kind_.language == Language::kGlsl) {
       convention = kernel::kVulkanConvention;
       HALYARD_ASSIGN_OR_RETURN(bytes, build_spirv());
@@ -306,29 +314,21 @@ class Foreign {
     return rename_entry_point(module, entry);
   }
 
+  // Only images for Vulkan have their bindings in set 0 alone.
+  Sets sets() const {
+    return std::ranges::find(options_.targets, "spirv-1.5") == options_.targets.end()
+               ? Sets::kCondensed
+               : Sets::kZero;
+  }
+
   // Checks that the text has the kernels and, if there is a Metal compiler, that it compiles.
   Status check_metal(std::string_view text) {
-    for (const Kernel& kernel : contents_.kernels) {
-      if (!has_word(text, kernel.name) || !has_word(text, "kernel")) {
-        return rejected(fmt::format("kernel {} is not in it", kernel.name));
-      }
-    }
+    HALYARD_RETURN_IF_ERROR(fit_to_metal(options_.source, text, contents_.kernels));
     const std::string xcrun = find_program("xcrun");
     if (xcrun.empty()) return {};
     return output_of({xcrun, "-sdk", "macosx", "metal", "-c", "-x", "metal", "-std=metal3.0"},
                      "msl-3.0")
         .status();
-  }
-
-  static bool has_word(std::string_view text, std::string_view word) {
-    const auto is_part = [&](std::size_t at) {
-      return at < text.size() &&
-             (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
-    };
-    for (std::size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
-      if ((at == 0 || !is_part(at - 1)) && !is_part(at + word.size())) return true;
-    }
-    return false;
   }
 
   Arguments clang(const Toolchain& tools, const char* language) const {

@@ -7,6 +7,7 @@
 //   k.cu     ptx-sm_NN                nvcc, else clang       manifest
 //   k.cl     ptx-sm_NN, hsaco-gfxN    clang                  manifest, or the AMD code object's
 //   k.comp   spirv-1.5                glslangValidator       manifest, or the module's
+//            msl-3.0                  the same, spirv-cross  the same
 //   k.metal  msl-3.0                  packed unchanged       manifest
 //
 // Images follow Halyard's conventions (kernel/device_abi.h): bindings first, then scalars. Formats

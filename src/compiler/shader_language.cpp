@@ -154,7 +154,8 @@ class Msl final : public ShaderLanguage {
  public:
   std::string_view target() const override { return "msl-3.0"; }
   std::string_view prologue() const override {
-    // Compilers before Metal 3.2 do not support math_mode; for those the driver sets it.
+    // Compilers before Metal 3.2 do not support math_mode; for those the driver sets it
+    // (kernel/device_abi.h).
     return "#include <metal_stdlib>\n"
            "using namespace metal;\n"
            "#pragma METAL fp math_mode(safe)\n"

@@ -263,16 +263,26 @@ void msl_kernel(const Program& program, Emitter& emitter, const Kernel& kernel, 
                 ShaderText& text) {
   KernelWriter writer(program, msl(), emitter, kernel, "hy_c.", "");
   if (is_metal_word(kernel.name)) {
-    emitter.reject(writer.body(),
-                   fmt::format("a kernel named '{}', a word of Metal; give it another name",
-                               kernel.name));
+    emitter.reject(
+        writer.body(),
+        fmt::format("a kernel named '{}', a word of Metal; give it another name", kernel.name));
   }
   std::string parameters;
-  for (std::size_t i = 0; i < kernel.bindings.size(); ++i) {
-    const Binding& binding = kernel.bindings[i];
-    parameters += fmt::format(
-        "device {}{}* {} [[buffer({})]], ", binding.access == kernel::Access::kRead ? "const " : "",
-        type_in(msl(), binding.type), shader_name(NameKind::kParameter, binding.name), i);
+  // The type of a binding's pointer.
+  const auto pointer = [](const Binding& binding) {
+    return fmt::format("device {}{}*", binding.access == kernel::Access::kRead ? "const " : "",
+                       type_in(msl(), binding.type));
+  };
+  if (!kernel.bindings.empty()) {
+    text.open(fmt::format("struct hy_bindings_{}", number));
+    for (std::size_t i = 0; i < kernel.bindings.size(); ++i) {
+      const Binding& binding = kernel.bindings[i];
+      text.line(fmt::format("{} {} [[id({})]];", pointer(binding),
+                            shader_name(NameKind::kParameter, binding.name), i));
+    }
+    text.close("};");
+    parameters += fmt::format("constant hy_bindings_{}& hy_b [[buffer({})]], ", number,
+                              kernel::kMetalBindingsBuffer);
   }
   if (!kernel.constants.empty()) {
     text.open(fmt::format("struct hy_constants_{}", number));
@@ -281,7 +291,7 @@ void msl_kernel(const Program& program, Emitter& emitter, const Kernel& kernel, 
     }
     text.close("};");
     parameters += fmt::format("constant hy_constants_{}& hy_c [[buffer({})]], ", number,
-                              kernel.bindings.size());
+                              kernel::kMetalConstantsBuffer);
   }
   Outside outside = writer.outside();
   const auto& [x, y, z] = kernel.workgroup_size;
@@ -292,6 +302,11 @@ void msl_kernel(const Program& program, Emitter& emitter, const Kernel& kernel, 
                   "uint3 hy_group [[threadgroup_position_in_grid]], "
                   "uint3 hy_groups [[threadgroups_per_grid]])",
                   kernel.name, parameters));
+  for (const Binding& binding : kernel.bindings) {
+    text.line(fmt::format("{} const {} = hy_b.{};", pointer(binding),
+                          shader_name(NameKind::kParameter, binding.name),
+                          shader_name(NameKind::kParameter, binding.name)));
+  }
   for (const Outside::Variable& variable : outside.variables) {
     text.line((variable.space == Space::kShared ? "threadgroup " : "") + variable.declaration);
   }

@@ -23,7 +23,7 @@ struct ShaderSource {
 
 // One file per kernel, with the entry main and the conventions of hy-vulkan-2.
 ShaderSource glsl_source(const Json& unit, std::span<const Kernel> kernels);
-// One file for all kernels, with the conventions of hy-metal-1.
+// One file for all kernels, with the conventions of hy-metal-2.
 ShaderSource msl_source(const Json& unit, std::span<const Kernel> kernels);
 
 }  // namespace halyard::inline v0::compiler

@@ -80,9 +80,9 @@ class Module {
     });
   }
 
-  Result<std::vector<Kernel>> kernels() const {
+  Result<std::vector<Kernel>> kernels(Sets sets) const {
     Kernel common;
-    HALYARD_RETURN_IF_ERROR(add_bindings(common));
+    HALYARD_RETURN_IF_ERROR(add_bindings(common, sets));
     HALYARD_RETURN_IF_ERROR(add_constants(common));
     std::uint64_t shared = 0;
     for (const auto& [id, variable] : variables_) {
@@ -273,8 +273,8 @@ class Module {
 
   // ---- Interpretation
 
-  Status add_bindings(Kernel& kernel) const {
-    std::map<Word, Binding> bindings;
+  Status add_bindings(Kernel& kernel, Sets sets) const {
+    std::map<std::pair<Word, Word>, Binding> bindings;  // by set and number
     for (const auto& [id, variable] : variables_) {
       if (variable.storage == kUniformConstant || variable.storage == kUniform) {
         return wrong("'{}' is not a storage buffer", name(id));
@@ -287,7 +287,7 @@ class Module {
       if (of.opcode != kTypeStruct || of.operands.empty() || !number) {
         return wrong("storage buffer '{}' is not a single block", name(id));
       }
-      if (set.value_or(0) != 0)
+      if (sets == Sets::kZero && set.value_or(0) != 0)
         return wrong("binding {} is in set {}, not in set 0", *number, *set);
       const auto last = static_cast<Word>(of.operands.size() - 1);
       const auto all_members = [&](Decoration decoration) {
@@ -304,12 +304,12 @@ class Module {
                                                    : Access::kReadWrite;
       binding.type =
           last == 0 ? element(of.operands[0]).value_or(ElementType::kUint8) : ElementType::kUint8;
-      if (!bindings.emplace(*number, std::move(binding)).second) {
+      if (!bindings.emplace(std::pair(set.value_or(0), *number), std::move(binding)).second) {
         return wrong("two storage buffers are binding {}", *number);
       }
     }
-    for (auto& [number, binding] : bindings) {
-      if (number != kernel.bindings.size()) {
+    for (auto& [place, binding] : bindings) {
+      if (sets == Sets::kZero && place.second != kernel.bindings.size()) {
         return wrong("binding {} is missing; they are numbered from 0", kernel.bindings.size());
       }
       kernel.bindings.push_back(std::move(binding));
@@ -399,19 +399,27 @@ std::string difference(const Kernel& stated, const Kernel& shader) {
 
 }  // namespace
 
-Result<std::vector<Kernel>> reflect_spirv(std::string_view source, std::string_view module) {
+bool is_spirv(std::string_view bytes) noexcept {
+  Word first = 0;
+  if (bytes.size() < sizeof first) return false;
+  std::memcpy(&first, bytes.data(), sizeof first);
+  return first == spirv::kMagic;
+}
+
+Result<std::vector<Kernel>> reflect_spirv(std::string_view source, std::string_view module,
+                                          Sets sets) {
   Module read;
   if (!read.read(module)) {
     return error(StatusCode::kInvalidArgument, "{}: not a SPIR-V module, or a damaged one", source);
   }
-  Result<std::vector<Kernel>> kernels = read.kernels();
+  Result<std::vector<Kernel>> kernels = read.kernels(sets);
   if (kernels.ok()) return kernels;
   return error(StatusCode::kInvalidArgument, "{}: {}", source, kernels.status().message());
 }
 
 Status fit_to_spirv(std::string_view source, std::string_view module,
-                    const std::vector<Kernel>& kernels) {
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<Kernel> shaders, reflect_spirv(source, module));
+                    const std::vector<Kernel>& kernels, Sets sets) {
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<Kernel> shaders, reflect_spirv(source, module, sets));
   for (const Kernel& kernel : kernels) {
     const auto shader = std::ranges::find(shaders, kernel.name, &Kernel::name);
     if (shader == shaders.end()) {

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/format.h"
@@ -27,7 +29,10 @@ enum Opcode : Word {
   kExecutionMode = 16,
   kCapability = 17,
   kFirstType = 19,
+  kTypeFloat = 22,
   kLastType = 39,
+  kFirstSpecConstant = 48,
+  kLastSpecConstant = 52,
   kDecorate = 71,
 };
 constexpr std::array<Word, 7> kArithmetic = {
@@ -41,6 +46,8 @@ constexpr std::array<Word, 7> kArithmetic = {
 };
 constexpr Word kBuiltIn = 11;
 constexpr Word kWorkgroupSize = 25;
+constexpr Word kBinding = 33;
+constexpr Word kDescriptorSet = 34;
 constexpr Word kNoContraction = 42;
 constexpr std::array<Word, 2> kModes = {4461, 4462};  // SignedZeroInfNanPreserve, RoundingModeRTE
 constexpr std::array<Word, 2> kCapabilities = {4466, 4467};  // as above
@@ -111,6 +118,45 @@ Result<std::string> rename_entry_point(std::string_view module, std::string_view
                  name);
   }
   return bytes_of(result);
+}
+
+Result<std::string> spirv_for_metal(std::string_view module) {
+  const std::vector<Word> words = spirv::words_of(module);
+  std::map<Word, std::pair<Word, Word>> places;  // set and binding, by variable
+  bool has_double = false;
+  const auto read = [&](Word opcode, std::span<const Word> all) {
+    has_double |= opcode == kTypeFloat && all.size() > 2 && all[2] == 64;
+    if (opcode != kDecorate || all.size() < 4) return true;
+    if (all[2] == kDescriptorSet) places[all[1]].first = all[3];
+    if (all[2] == kBinding) places[all[1]].second = all[3];
+    return true;
+  };
+  if (words.empty() || !spirv::for_each_instruction(words, read)) {
+    return Status(StatusCode::kInvalidArgument, "not a SPIR-V module, or a damaged one");
+  }
+  if (has_double) return Status(StatusCode::kInvalidArgument, "it has doubles, which Metal lacks");
+  std::vector<std::pair<std::pair<Word, Word>, Word>> order;
+  for (const auto& [id, place] : places) order.emplace_back(place, id);
+  std::ranges::sort(order);
+  std::map<Word, Word> numbers;
+  for (const auto& [place, id] : order) numbers[id] = static_cast<Word>(numbers.size());
+  std::vector<Word> result(words.begin(), words.begin() + kHeaderWords);
+  spirv::for_each_instruction(words, [&](Word opcode, std::span<const Word> all) {
+    if (opcode == kDecorate && all.size() > 2 && all[2] == kNoContraction) return true;
+    result.insert(result.end(), all.begin(), all.end());
+    if (opcode != kDecorate || all.size() < 4) return true;
+    if (all[2] == kDescriptorSet) result.back() = 0;
+    if (all[2] == kBinding) result.back() = numbers[all[1]];
+    return true;
+  });
+  return bytes_of(result);
+}
+
+bool has_specialization(std::string_view module) {
+  const std::vector<Word> words = spirv::words_of(module);
+  return !spirv::for_each_instruction(words, [](Word opcode, std::span<const Word>) {
+    return opcode < kFirstSpecConstant || opcode > kLastSpecConstant;
+  });
 }
 
 Result<std::string> finish_spirv(std::string_view module) {

@@ -15,6 +15,17 @@ namespace halyard::inline v0::compiler {
 // Errors: kInternal if it is not a module with one entry point.
 Result<std::string> rename_entry_point(std::string_view module, std::string_view name);
 
+// Prepares a module for spirv-cross:
+//   - the resources of all descriptor sets are numbered in the order of (set, binding), as bindings
+//     0, 1 ... of set 0;
+//   - no operation is NoContraction, which spirv-cross writes as fma(a, b, 0), where a * b may be
+//   -0:
+//     the text says once that nothing is contracted.
+// Errors: kInvalidArgument if it is not a module, or has doubles.
+Result<std::string> spirv_for_metal(std::string_view module);
+// Whether it has specialization constants.
+bool has_specialization(std::string_view module);
+
 // Adds what GLSL cannot express:
 //   - every floating-point operation is rounded separately, NoContraction, as on all targets;
 //   - rounding is to nearest; signed zeros, infinities and NaNs are kept;

@@ -17,7 +17,8 @@
 
 namespace halyard::inline v0::hal {
 
-// One range that a command accesses. `binding` is an index of the kernel's, or one of the constants.
+// One range that a command accesses. `binding` is an index of the kernel's, or one of the
+// constants.
 struct CommandAccess {
   static constexpr std::uint32_t kSource = ~std::uint32_t{0};
   static constexpr std::uint32_t kTarget = kSource - 1;
@@ -61,11 +62,44 @@ void for_each_access(const Command& command, F&& fn) {
   }
 }
 
+// Calls `fn(const BoundRange&, timeline::AccessKind)` for each range of memory that the command
+// reads or writes on the device, resolved with this table to the memory that the driver made
+// (at_root). The memory of a range may be that of another one. Allocates nothing. Precondition: the
+// command is issued (bind).
+template <class F>
+void for_each_memory(const Command& command, const BoundRange* table, F&& fn) {
+  for_each_access(command, [&](const CommandAccess& access) {
+    fn(at_root(bind(access.range, table)), access.kind);
+  });
+  if (command.kind == CommandKind::kUpdate && command.update.source_memory != nullptr) {
+    const UpdateCommand& update = command.update;
+    fn(at_root({update.source_memory, update.source_offset, update.target.length}),
+       timeline::AccessKind::kRead);
+  }
+}
+
+// The same for all commands of a submission: the memory that must be resident while it runs, but
+// for what its native form has of the driver's own.
+template <class F>
+void for_each_memory(const Operation& operation, F&& fn) {
+  switch (operation.kind) {
+    case OperationKind::kBarrier:
+      return;
+    case OperationKind::kCommand:
+      return for_each_memory(operation.command, nullptr, fn);
+    case OperationKind::kExecute:
+      for (const Command& command : operation.native->recording().commands) {
+        for_each_memory(command, operation.table, fn);
+      }
+      return;
+  }
+}
+
 // "fill", "copy", "saxpy: binding 1 (y)"
 std::string describe(const Command& command, std::uint32_t binding);
 
-// kInvalidArgument: two of these resolved bindings overlap where one is written, and the kernel does
-// not say that they may.
+// kInvalidArgument: two of these resolved bindings overlap where one is written, and the kernel
+// does not say that they may.
 Status check_bindings_apart(const kernel::KernelInfo& kernel, const timeline::Access* bindings,
                             std::size_t count);
 

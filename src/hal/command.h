@@ -190,11 +190,17 @@ struct InstanceInfo {
 // It may keep pointing into the RecordedCommands it was made from, which lives as long.
 class NativeCommands {
  public:
+  explicit NativeCommands(const RecordedCommands& recording) noexcept : recording_(recording) {}
   virtual ~NativeCommands() = default;
+  // What it was made from.
+  const RecordedCommands& recording() const noexcept { return recording_; }
   // Native commands that one replay puts into a lane (timeline::QueueCapabilities::max_in_flight).
   virtual std::uint32_t depth() const noexcept { return 1; }
   // Its native forms, each used by one submission at a time (Operation::instance). Constant.
   virtual InstanceInfo instances() const noexcept { return {}; }
+
+ private:
+  const RecordedCommands& recording_;
 };
 
 // An event of the native library that its user has made; the driver knows its type.

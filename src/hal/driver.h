@@ -131,7 +131,7 @@ class DeviceImpl {
   // updates lie in memory of allocate(), kHostLocal (UpdateCommand::source_memory).
   virtual bool needs_host_blocks() const noexcept { return false; }
 
-  // `size` may be 0; `alignment` is a power of two up to 4096, or 0.
+  // `size` may be 0; `alignment` is a power of two up to base::page_size(), or 0.
   virtual Result<Ref<Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
                                        MemoryType type) = 0;
   // [data, data + size) of the host as kHostLocal memory. The HAL has it released when the Memory

@@ -11,6 +11,7 @@
 
 #include "base/format.h"
 #include "base/number.h"
+#include "base/program.h"
 #include "hal/device.h"
 #include "hal/object.h"
 #include "hal/uri.h"
@@ -54,13 +55,11 @@ Result<bool> take_check(Uri& uri, bool by_default) {
   return error(StatusCode::kInvalidArgument, "check={}: expected 0 or 1", text);
 }
 
-void say(std::string_view text) {
-  std::fputs(base::format("halyard: {}\n", text).c_str(), stderr);
-}
+void say(std::string_view text) { std::fputs(base::format("halyard: {}\n", text).c_str(), stderr); }
 
 // HALYARD_CHECK: whether work is checked, where a URI does not say.
 bool checks_by_default() {
-  const char* const chosen = ::secure_getenv("HALYARD_CHECK");
+  const char* const chosen = base::environment("HALYARD_CHECK");
   if (chosen == nullptr) return HALYARD_CHECK_BY_DEFAULT != 0;
   const std::string_view text = chosen;
   if (text == "0" || text == "1") return text == "1";
@@ -75,7 +74,7 @@ void report_long_waits(timeline::Engine& engine) {
 #else
   constexpr const char* kDefault = "10s";
 #endif
-  const char* const chosen = ::secure_getenv("HALYARD_REPORT_WAITS");
+  const char* const chosen = base::environment("HALYARD_REPORT_WAITS");
   const std::string_view text = chosen != nullptr ? chosen : kDefault;
   if (text == "0") return;
   const Result<Nanoseconds> after = parse_duration("HALYARD_REPORT_WAITS", text);
@@ -412,8 +411,8 @@ Status DriverRegistry::shutdown(Deadline deadline) {
       return error(StatusCode::kDeadlineExceeded,
                    "registry: shutdown: {} {} not closed: {} held by a handle (of a device, a "
                    "buffer, a semaphore ...), {} by work in flight\n{}",
-                   base::counted(left, "device"), left == 1 ? "is" : "are", left - closing,
-                   closing, engine_.dump_timelines());
+                   base::counted(left, "device"), left == 1 ? "is" : "are", left - closing, closing,
+                   engine_.dump_timelines());
     }
     in_time = work_source_.park(none_closes_, epoch, until);
   }

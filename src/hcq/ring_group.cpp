@@ -5,10 +5,9 @@
 #include <bit>
 #include <utility>
 
-#include <sched.h>
-
 #include "base/format.h"
 #include "base/futex.h"
+#include "base/machine.h"
 
 namespace halyard::inline v0::hcq {
 namespace {
@@ -55,11 +54,7 @@ unsigned core_count() noexcept {
 #ifdef HALYARD_SIMULATION
   return 2;  // a seed is the same schedule on every machine
 #else
-  static const unsigned count = [] {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1u;
-    return static_cast<unsigned>(std::max(CPU_COUNT(&set), 1));
-  }();
+  static const unsigned count = base::processor_count();
   return count;
 #endif
 }

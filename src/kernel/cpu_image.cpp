@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <elf.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <new>
 #include <string>
 
+#include "base/error_name.h"
 #include "base/file.h"
 #include "base/format.h"
 #include "base/native_call.h"
@@ -24,7 +24,6 @@ namespace {
 
 using base::native_call;
 
-HALYARD_CALL_SITE(kCreate, "image.create", EMFILE);
 HALYARD_CALL_SITE(kWrite, "image.write", ENOSPC);
 HALYARD_CALL_SITE(kLink, "image.link", ENOMEM);
 HALYARD_CALL_SITE(kEntry, "image.entry", ENOENT);
@@ -66,11 +65,11 @@ const char* elf_fault(std::span<const std::byte> image, Elf64_Half machine) {
   return nullptr;
 }
 
-Status memory_file_error(std::string_view name, const char* what) {
+Status file_error(std::string_view name, const char* what) {
   const int code = errno;
   const bool exhausted =
       code == ENOMEM || code == ENOSPC || code == EMFILE || code == ENFILE || code == EFBIG;
-  const char* native = strerrorname_np(code);
+  const char* native = base::error_name(code);
   return Status(exhausted ? StatusCode::kResourceExhausted : StatusCode::kUnavailable,
                 base::format("{}: {} failed: {}", name, what, std::strerror(code)),
                 native == nullptr ? "" : native);
@@ -131,26 +130,30 @@ Result<Ref<CpuImage>> CpuImage::load(std::span<const std::byte> image, std::stri
   if (const char* fault = elf_fault(image, kMachine); fault != nullptr) {
     return error(StatusCode::kDataLoss, "{}: cannot be loaded: {}", name, fault);
   }
-  base::Descriptor file(
-      native_call(kCreate, [] { return ::memfd_create("halyard-kernels", MFD_CLOEXEC); }));
-  const int fd = file.get();
-  if (fd < 0) return memory_file_error(name, "memfd_create");
+  ImageFile file = ImageFile::create();
+  const int fd = file.descriptor.get();
+  if (fd < 0) return file_error(name, ImageFile::kCreatedBy);
   CpuImage* object = new (std::nothrow) CpuImage(std::move(file), base::format("{}", name));
   if (object == nullptr) {
+    file.remove_name();
     return error(StatusCode::kResourceExhausted, "{}: no memory to load it", name);
   }
   Ref<CpuImage> loaded = Ref<CpuImage>::adopt(object);
-  const base::FileSizeSignalGuard guard;  // the limit applies to memory files too
+  const base::FileSizeSignalGuard guard;  // the limit applies to files in memory too
   for (std::size_t done = 0; done < image.size();) {
     const ssize_t count =
         native_call(kWrite, [&] { return ::write(fd, image.data() + done, image.size() - done); });
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return memory_file_error(name, "write to the memory file");
+    if (count < 0) {
+      const Status status = file_error(name, "write to the file of the image");
+      loaded->file_.remove_name();
+      return status;
+    }
     done += static_cast<std::size_t>(count);
   }
-  char path[32];
-  *base::write_packed(path, std::end(path) - 1, "/proc/self/fd/{}", fmt::make_format_args(fd)) = 0;
-  loaded->library_ = native_call(kLink, [&] { return ::dlopen(path, RTLD_NOW | RTLD_LOCAL); });
+  loaded->library_ =
+      native_call(kLink, [&] { return ::dlopen(loaded->file_.path, RTLD_NOW | RTLD_LOCAL); });
+  loaded->file_.remove_name();
   if (loaded->library_ == nullptr) {
     const std::string_view text = link_error();
     // The texts of glibc's dynamic linker (elf/dl-load.c, elf/dl-map-segments.h). The file is open

@@ -2,9 +2,9 @@
 //
 // CpuImage: machine code of a .hyx file, loaded into this process.
 //
-// The image is an ELF shared object in a memfd. The last reference unloads it, so every caller of
-// an entry holds one. Loading runs no code beyond what the dynamic linker does; the code is trusted
-// all the same. Any thread.
+// The image is an ELF shared object in a file (kernel/image_file.h). The last reference unloads it,
+// so every caller of an entry holds one. Loading runs no code beyond what the dynamic linker does;
+// the code is trusted all the same. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,7 @@
 #include "halyard/base/result.h"
 #include "kernel/cpu_abi.h"
 #include "kernel/hyx.h"
+#include "kernel/image_file.h"
 
 namespace halyard::inline v0::kernel {
 
@@ -37,7 +38,7 @@ class HALYARD_EXPORT CpuImage final : public RefCounted {
   //   kDataLoss           not an ELF shared object for this machine, or the dynamic linker
   //                       refuses it; the message has the linker's text
   //   kResourceExhausted  no memory to map it
-  //   kResourceExhausted or kUnavailable if the system refuses a memory file
+  //   kResourceExhausted or kUnavailable if the system refuses a file for it
   static Result<Ref<CpuImage>> load(std::span<const std::byte> image, std::string_view name);
 
   // Checks that it is a shared object for the processors of `target`, which may differ from this
@@ -54,14 +55,13 @@ class HALYARD_EXPORT CpuImage final : public RefCounted {
   Result<base::Array<CpuEntry>> entries(const Hyx& hyx) const;
 
  private:
-  CpuImage(base::Descriptor file, std::string name)
-      : file_(std::move(file)), name_(std::move(name)) {}
+  CpuImage(ImageFile file, std::string name) : file_(std::move(file)), name_(std::move(name)) {}
   ~CpuImage() override;
   Status set_fault_handler();
 
   // Open until the end. The dynamic linker identifies a library by its path, and would take a new
   // image under a reused descriptor number for this one.
-  base::Descriptor file_;
+  ImageFile file_;
   void* library_ = nullptr;
   bool checked_ = false;
   std::string name_;

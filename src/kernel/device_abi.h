@@ -41,10 +41,33 @@ inline constexpr std::string_view kVulkanAddressConvention = "hy-vulkan-2";
 inline constexpr std::string_view kVulkanConvention = "hy-vulkan-1";
 inline constexpr std::uint32_t kVulkanConstantsBytes = 128;
 
-// Source text in the Metal Shading Language, compiled without fast mathematics. It has a kernel
-// function with the name of each kernel. Binding i is [[buffer(i)]]; the struct of constants, if
-// there are any, is [[buffer(<number of bindings>)]]. The source declares shared arrays: a launch
-// passes no threadgroup memory.
-inline constexpr std::string_view kMetalConvention = "hy-metal-1";
+// Source text in the Metal Shading Language 3.0. It has a kernel function with the name of each
+// kernel, and a group has the workgroup size in the reflection.
+//   [[buffer(0)]] is an argument buffer, a reference to a struct in the address space `constant`.
+//   It has a member `device T* name [[id(i)]]` for each binding i, without gaps, where T is const
+//   for a binding that is only read. A kernel without bindings has no such argument. Bindings of
+//   several descriptor sets are numbered in the order of their sets, then of their numbers there.
+//   [[buffer(1)]] is the struct of constants, a reference in `constant`, with setBytes. A kernel
+//   without constants has no such argument. Metal wants as many bytes as the struct has there,
+//   which are metal_constants_length() at most. The source declares shared arrays: a launch passes
+//   no threadgroup memory.
+// The address of a binding is a multiple of its element's size. A driver encodes the argument
+// buffer with the function's MTLArgumentEncoder for buffer 0, and makes each binding resident with
+// the usage of its access (useResource:usage:). A driver compiles the text as language version 3.0,
+// without fast mathematics: fastMathEnabled = NO, or mathMode = MTLMathModeSafe where there is one.
+// A text that wants no fused multiply-add says so itself (#pragma METAL fp contract(off)), as texts
+// of the compiler do.
+inline constexpr std::string_view kMetalConvention = "hy-metal-2";
+inline constexpr std::string_view kMetalTarget = "msl-3.0";
+inline constexpr std::uint32_t kMetalBindingsBuffer = 0;
+inline constexpr std::uint32_t kMetalConstantsBuffer = 1;
+// The size of a struct with a constant of 16 bytes is a multiple of 16. Bytes beyond the constants
+// have no meaning.
+constexpr std::uint32_t metal_constants_length(std::uint32_t constants_bytes) noexcept {
+  return (constants_bytes + 15) & ~std::uint32_t{15};
+}
+// Until hy-metal-2 binding i was [[buffer(i)]], which at most 31 bindings could be. No driver runs
+// it.
+inline constexpr std::string_view kOldMetalConvention = "hy-metal-1";
 
 }  // namespace halyard::inline v0::kernel

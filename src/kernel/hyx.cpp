@@ -487,9 +487,14 @@ Result<const ImageInfo*> Hyx::image_for(std::span<const std::string_view> target
       if (image.target == target && image.convention == convention) return &image;
     }
   }
+  // An image of this target that has another convention is why none was found.
+  const auto name = [&](const ImageInfo& image) {
+    if (std::ranges::find(targets, image.target) == targets.end()) return std::string(image.target);
+    return base::format("{} ({})", image.target, image.convention);
+  };
   return error(StatusCode::kUnavailable, "{}: no image for {} ({}); it has {}", name_,
                join(targets, [](std::string_view target) { return target; }), convention,
-               join(images(), [](const ImageInfo& image) { return image.target; }));
+               join(images(), name));
 }
 
 }  // namespace halyard::inline v0::kernel

@@ -6,6 +6,7 @@
 #include <cassert>
 #include <optional>
 
+#include "base/error_name.h"
 #include "base/file.h"
 #include "base/format.h"
 
@@ -22,7 +23,7 @@ Status shut_down() { return Status(StatusCode::kFailedPrecondition, "the runtime
 
 Status refused(int code) {
   return Status(StatusCode::kResourceExhausted, "the system starts no further thread",
-                strerrorname_np(code));
+                base::error_name(code));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "base/format.h"
+#include "base/program.h"
 
 namespace halyard::inline v0::trace {
 namespace {
@@ -37,7 +38,7 @@ ChromeTrace::ChromeTrace(Tracer& tracer, std::string& out, std::uint64_t limit)
          "\"clock\":\"CLOCK_MONOTONIC\",\"device_clock\":\"as the row's thread_name says\"}}}},\n"
          "{{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":{},\"tid\":0,\"args\":{{\"name\":"
          "\"{}\"}}}},\n",
-         process_, process_, tracer_.text(tracer_.add_name(program_invocation_short_name)));
+         process_, process_, tracer_.text(tracer_.add_name(base::program_name())));
 }
 
 void ChromeTrace::begin(const char* phase, Track track, Nanoseconds time) {

@@ -13,10 +13,12 @@
 #include <new>
 #include <utility>
 
+#include "base/error_name.h"
 #include "base/format.h"
 #include "base/futex.h"
 #include "base/native_call.h"
 #include "base/number.h"
+#include "base/program.h"
 
 namespace halyard::inline v0::trace {
 namespace {
@@ -49,8 +51,8 @@ Result<std::unique_ptr<FileTrace>> FileTrace::open(std::string path, std::uint64
       errno != EINVAL) {
     return base::system_error(path, "truncate");
   }
-  std::unique_ptr<FileTrace> trace(
-      new (std::nothrow) FileTrace(std::move(file), std::move(path), limit));
+  std::unique_ptr<FileTrace> trace(new (std::nothrow)
+                                       FileTrace(std::move(file), std::move(path), limit));
   if (trace == nullptr) return Status(StatusCode::kResourceExhausted, "no memory for a trace");
   HALYARD_RETURN_IF_ERROR(trace->start());
   return trace;
@@ -78,7 +80,7 @@ Status FileTrace::start() {
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (code != 0) {
     return Status(StatusCode::kResourceExhausted, "could not start a thread to write the trace",
-                  ::strerrorname_np(code));
+                  base::error_name(code));
   }
   running_ = true;
   return {};
@@ -135,16 +137,15 @@ void FileTrace::close() noexcept {
 }
 
 std::unique_ptr<FileTrace> from_environment() {
-  const char* const path = ::secure_getenv("HALYARD_PROFILE");
+  const char* const path = base::environment("HALYARD_PROFILE");
   if (path == nullptr || *path == '\0') return nullptr;
-  const char* const limit = ::secure_getenv("HALYARD_PROFILE_LIMIT");
+  const char* const limit = base::environment("HALYARD_PROFILE_LIMIT");
   const auto mebibytes = base::parse_number(limit == nullptr ? "512" : limit, 1, 1'000'000);
   if (!mebibytes) {
     tell(base::format("HALYARD_PROFILE_LIMIT={}: expected 1 to 1000000, in MiB", limit));
     return nullptr;
   }
-  Result<std::unique_ptr<FileTrace>> trace =
-      FileTrace::open(path, std::uint64_t{*mebibytes} << 20);
+  Result<std::unique_ptr<FileTrace>> trace = FileTrace::open(path, std::uint64_t{*mebibytes} << 20);
   if (trace.ok()) return std::move(*trace);
   tell(trace.status().message());
   return nullptr;

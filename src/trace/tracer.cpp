@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "base/thread_name.h"
 
 namespace halyard::inline v0::trace {
 namespace {
@@ -72,7 +73,7 @@ std::string as_json(std::string_view text) {
 std::string name_of_this_thread() {
   char name[16] = "thread";  // as long as the kernel's names
   (void)::pthread_getname_np(::pthread_self(), name, sizeof name);
-  return base::format("{} {}", name, ::gettid());
+  return base::format("{} {}", name, base::thread_number());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "base/machine.h"
 
 #include <gtest/gtest.h>
+#include <sys/utsname.h>
 
 #include <fstream>
 #include <string>
@@ -9,6 +10,13 @@
 namespace halyard::base {
 namespace {
 
+#if defined(HALYARD_POSIX)
+TEST(Machine, ProcessorNameIsTheArchitectureOfWhichPosixKnowsNoMore) {
+  utsname system;
+  ASSERT_GE(uname(&system), 0);
+  EXPECT_EQ(processor_name(), system.machine);
+}
+#else
 TEST(Machine, ProcessorNameIsTheModelThatTheSystemReports) {
   std::ifstream processors("/proc/cpuinfo");
   for (std::string line; std::getline(processors, line);) {
@@ -20,6 +28,7 @@ TEST(Machine, ProcessorNameIsTheModelThatTheSystemReports) {
   }
   EXPECT_EQ(processor_name(), "CPU");
 }
+#endif
 
 }  // namespace
 }  // namespace halyard::base

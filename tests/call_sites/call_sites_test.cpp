@@ -221,10 +221,11 @@ constexpr Outcome kOutcomes[] = {
     {"hip.hipStreamWriteValue64", true, "hipStreamWriteValue64", kExhausted},
     {"hip.hipStreamWriteValue64", true, "hipStreamWriteValue64", StatusCode::kDeviceLost},
     {"hip.hipThreadExchangeStreamCaptureMode", false, "the thread is in its user's mode"},
-    {"image.create", true, "memfd_create", kExhausted},
+    {"image.create", true, "failed", kExhausted},
     {"image.entry", true, "has no entry", kDataLoss},
     {"image.link", true, "cannot be loaded", kDataLoss},
-    {"image.write", true, "write to the memory file", kExhausted},
+    {"image.remove", false, "a file stays in the folder for temporary files"},
+    {"image.write", true, "write to the file of the image", kExhausted},
     {"machine.pages", false, "the size of the memory is not known"},
     {"queue_file.block", true, "open", StatusCode::kInvalidArgument},
     {"queue_file.duplicate", true, "import_descriptor", kExhausted},
@@ -507,6 +508,7 @@ TEST_F(CallSites, EachMayFail) {
     if (!workplace_.has_vulkan && site.area() == "vulkan") continue;
     if (!workplace_.has_cuda && site.area() == "cuda") continue;
     if (!workplace_.has_hip && site.area() == "hip") continue;
+    if (site.area() == "metal") continue;  // tests/metal lets them fail
     ++expected;
     EXPECT_NE(calls[i], 0u) << site.name << " is never reached";
     if (calls[i] == 0) continue;

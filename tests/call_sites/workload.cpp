@@ -244,9 +244,12 @@ Status interrupt_transfers(const Workplace& workplace, bool) {
 Status place_memory(const Workplace&, bool whole) {
   hal::DriverRegistry registry;
   HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
-  HALYARD_RETURN_IF_ERROR(registry.open("cpu://?workers=1&affinity=core").status());
-  const cpu::Topology topology = cpu::Topology::here();
-  const unsigned node = topology.nodes.empty() ? 0 : topology.nodes[0].number;
+  const Status placed = registry.open("cpu://?workers=1&affinity=core").status();
+  const Result<cpu::Topology> topology = cpu::Topology::here();
+  // A system that binds no threads refuses all of this.
+  if (!topology.ok()) return placed.code() == StatusCode::kUnimplemented ? Status() : placed;
+  HALYARD_RETURN_IF_ERROR(placed);
+  const unsigned node = topology->nodes.empty() ? 0 : topology->nodes[0].number;
   const Status bound = cpu::allocate(1u << 16, 64, MemoryType::kDeviceLocal, node).status();
   // The system may forbid it.
   return whole && bound.code() == StatusCode::kUnimplemented ? Status() : bound;

@@ -49,6 +49,11 @@ constexpr Target kTargets[] = {
     {"hip", "hip://?devices=2"},
     {"hip_event_graph", "hip://0?completion_mode=event&command_buffer_mode=graph"},
 #endif
+#if HALYARD_DRIVER_METAL
+    {"metal", "metal://0"},
+    {"metal_two", "metal://?devices=2"},
+    {"cpu_and_metal", "cpu://?workers=1,metal://0"},
+#endif
 #if HALYARD_DRIVER_VULKAN
     {"vulkan", "vulkan://0", true},
     {"vulkan_two", "vulkan://?devices=2", true},
@@ -85,6 +90,9 @@ int main(int argc, char** argv) {
 #endif
 #ifdef HALYARD_SIM_HIP_LIBRARY
   setenv("HALYARD_HIP_LIBRARY", HALYARD_SIM_HIP_LIBRARY, 0);
+#endif
+#if HALYARD_DRIVER_METAL
+  setenv("HALYARD_SIM_METAL_DEVICES", "unified", 0);
 #endif
   for (const Target& target : kTargets) {
     for (const Case& it : halyard::conformance::cases()) {

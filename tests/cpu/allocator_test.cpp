@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "base/pages.h"
 #include "cpu_test_util.h"
 
 namespace halyard::cpu {
@@ -12,7 +13,8 @@ namespace {
 
 TEST(CpuAllocator, MemoryIsHostVisibleAndAligned) {
   for (const std::uint64_t size : {0ull, 1ull, 100ull, 4096ull, 1ull << 20, (1ull << 20) + 1}) {
-    for (const std::uint64_t alignment : {0ull, 64ull, 1024ull, 4096ull}) {
+    for (const std::uint64_t alignment : {std::uint64_t{0}, std::uint64_t{64}, std::uint64_t{1024},
+                                          std::uint64_t{base::page_size()}}) {
       const auto memory = allocate(size, alignment, hal::MemoryType::kHostLocal).value();
       EXPECT_EQ(memory->size(), size);
       EXPECT_EQ(memory->type(), hal::MemoryType::kHostLocal);

@@ -176,7 +176,7 @@ class FakeBuilder final : public ImageBuilder {
 };
 
 struct FakeCommands final : NativeCommands {
-  FakeCommands(Control& c, const RecordedCommands& r) : control(c), recording(r) {
+  FakeCommands(Control& c, const RecordedCommands& r) : NativeCommands(r), control(c) {
     ++control.live_recordings;
   }
   ~FakeCommands() override {
@@ -186,7 +186,6 @@ struct FakeCommands final : NativeCommands {
   std::uint32_t depth() const noexcept override { return control.depth; }
   InstanceInfo instances() const noexcept override { return control.instances; }
   Control& control;
-  const RecordedCommands& recording;
 };
 
 class FakeLane final : public timeline::NativeQueue {
@@ -300,7 +299,7 @@ class FakeLane final : public timeline::NativeQueue {
     if (operation.kind == OperationKind::kCommand) execute(operation.command, nullptr);
     if (operation.kind != OperationKind::kExecute) return;
     const auto& native = *static_cast<const FakeCommands*>(operation.native);
-    for (const Command& command : native.recording.commands) execute(command, operation.table);
+    for (const Command& command : native.recording().commands) execute(command, operation.table);
   }
   void execute(const Command& command, const BoundRange* table) {
     switch (command.kind) {

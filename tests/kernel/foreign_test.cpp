@@ -5,16 +5,15 @@
 #include "compiler/foreign.h"
 
 #include <gmock/gmock.h>
-#include <stdlib.h>
 
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "compiler/process.h"
 #include "compiler/spirv.h"
+#include "kernel/foreign_test_util.h"
 #include "kernel/hyx.h"
 
 namespace halyard::compiler {
@@ -26,11 +25,6 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
-
-constexpr std::string_view kManifest = R"({"kernels": [{"name": "saxpy", "workgroup_size": [64],
-  "bindings": [{"name": "x", "access": "read", "type": "float32"},
-               {"name": "y", "access": "read-write", "type": "float32"}],
-  "constants": [{"name": "a", "type": "float32"}, {"name": "n", "type": "uint32"}]}]})";
 
 constexpr std::string_view kCuda = R"(
 extern "C" __global__ void __launch_bounds__(64) saxpy(const float* x, float* y, float a,
@@ -51,91 +45,7 @@ void saxpy(__global const float* x, __global float* y, float a, uint n) {
 }
 )";
 
-constexpr std::string_view kGlsl = R"(#version 450
-layout(local_size_x = 16, local_size_y = 4) in;
-layout(set = 0, binding = 0) readonly buffer X { float x[]; };
-layout(set = 0, binding = 1) buffer Y { vec4 data[]; } y;
-layout(set = 0, binding = 2) writeonly buffer Z { uint count; int z[]; };
-layout(push_constant) uniform P { float a; uint n; layout(offset = 16) vec2 v; } p;
-shared float own[64];
-void main() {
-  const uint i = gl_GlobalInvocationID.x;
-  own[gl_LocalInvocationIndex] = p.v.y;
-  barrier();
-  if (i < p.n) y.data[i].x = p.a * x[i] + own[0];
-  z[i] = 1;
-}
-)";
-
-constexpr std::string_view kMetal = R"(#include <metal_stdlib>
-struct Constants { float a; uint n; };
-kernel void saxpy(device const float* x [[buffer(0)]], device float* y [[buffer(1)]],
-                  constant Constants& c [[buffer(2)]], uint i [[thread_position_in_grid]]) {
-  if (i < c.n) y[i] = c.a * x[i] + y[i];
-}
-)";
-
-// Sets a variable of the environment; the destructor restores it.
-class Environment {
- public:
-  Environment(const char* name, const std::string& value) : name_(name), old_(::getenv(name)) {
-    ::setenv(name, value.c_str(), 1);
-  }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-  ~Environment() { ::setenv(name_, old_.c_str(), 1); }
-
- private:
-  const char* const name_;
-  const std::string old_;
-};
-
-class Foreign : public ::testing::Test {
- protected:
-  std::string write(const std::string& name, std::string_view text) const {
-    const std::string path = (directory_.path() / name).string();
-    std::ofstream(path) << text;
-    return path;
-  }
-  Result<kernel::Hyx> build(const std::string& source, std::vector<std::string> targets = {},
-                            std::string_view manifest = {}) const {
-    CompileOptions options;
-    options.source = source;
-    options.targets = targets.empty() ? default_targets(source) : std::move(targets);
-    if (!manifest.empty()) options.manifest = write("k.json", manifest);
-    const auto bytes = compile(options);
-    if (!bytes.ok()) return bytes.status();
-    return kernel::Hyx::parse(*bytes, source);
-  }
-  void expect_refused(const std::string& source, std::string_view manifest, StatusCode code,
-                      const std::string& text, std::vector<std::string> targets = {}) const {
-    const Status status = build(source, std::move(targets), manifest).status();
-    EXPECT_EQ(status.code(), code) << status.message();
-    EXPECT_THAT(std::string(status.message()), AllOf(HasSubstr(source), HasSubstr(text)));
-  }
-  // A folder with links to these programs only, so that no others are found in PATH.
-  std::string folder_with(const std::vector<std::string>& programs) const {
-    const fs::path folder = directory_.path() / "bin";
-    fs::create_directory(folder);
-    for (const std::string& program : programs) {
-      fs::create_symlink(fs::canonical(find_program(program)), folder / program);
-    }
-    return folder.string();
-  }
-  // The manifest with `from` replaced by `to`.
-  static std::string manifest_with(const std::string& from, const std::string& to) {
-    std::string text(kManifest);
-    return text.replace(text.find(from), from.size(), to);
-  }
-  static std::string_view text_of(const kernel::ImageInfo& image) {
-    return {reinterpret_cast<const char*>(image.bytes.data()), image.bytes.size()};
-  }
-
-  const TemporaryDirectory directory_ = TemporaryDirectory::create().value();
-};
-
-#define SKIP_WITHOUT(program) \
-  if (find_program(program).empty()) GTEST_SKIP() << program << " is not in PATH"
+class Foreign : public ForeignFixture {};
 
 // ---- CUDA ------------------------------------------------------------------------------------
 
@@ -426,18 +336,7 @@ TEST_F(Foreign, AModuleWithAnInstructionThatIsTooShortIsDamaged) {
   }
 }
 
-// ---- Metal, and facts of all languages -------------------------------------------------------
-
-TEST_F(Foreign, MetalIsPackedAsItIs) {
-  const std::string source = write("k.metal", kMetal);
-  const kernel::Hyx hyx = build(source, {}, kManifest).value();
-  EXPECT_EQ(hyx.images()[0].target, "msl-3.0");
-  EXPECT_EQ(hyx.images()[0].convention, "hy-metal-1");
-  EXPECT_EQ(text_of(hyx.images()[0]), kMetal);
-  constexpr auto kInvalid = StatusCode::kInvalidArgument;
-  expect_refused(source, "", kInvalid, "give a manifest");
-  expect_refused(source, manifest_with("saxpy", "saxp"), kInvalid, "kernel saxp is not in it");
-}
+// ---- Facts of all languages ------------------------------------------------------------------
 
 TEST_F(Foreign, ATargetOfAnotherLanguageIsRefused) {
   constexpr auto kInvalid = StatusCode::kInvalidArgument;
@@ -449,7 +348,9 @@ TEST_F(Foreign, ATargetOfAnotherLanguageIsRefused) {
   expect_refused(cuda, kManifest, kInvalid, "is given twice", {"ptx-sm_80", "ptx-sm_80"});
   expect_refused(write("k.cl", kOpenCl), "", kInvalid, "x86-64 cannot", {"x86-64"});
   expect_refused(write("k.comp", kGlsl), "", kInvalid, "ptx-sm_80 cannot", {"ptx-sm_80"});
-  expect_refused(write("k.metal", kMetal), "", kInvalid, "spirv-1.5 cannot", {"spirv-1.5"});
+  expect_refused(write("k.metal", "kernel void saxpy() {}"), "", kInvalid, "spirv-1.5 cannot",
+                 {"spirv-1.5"});
+  expect_refused(write("k.comp", kGlsl), "", kInvalid, "spirv-1.5, msl-3.0 can", {"x86-64"});
 }
 
 TEST_F(Foreign, AMissingCompilerIsNamedWithItsPackage) {
@@ -462,7 +363,7 @@ TEST_F(Foreign, AMissingCompilerIsNamedWithItsPackage) {
 
 TEST_F(Foreign, AMissingSourceOrManifestIsAnError) {
   EXPECT_EQ(build("none.metal", {}, kManifest).status().code(), StatusCode::kNotFound);
-  const std::string source = write("k.metal", kMetal);
+  const std::string source = write("k.metal", "kernel void saxpy() {}");
   EXPECT_EQ(
       compile({.source = source, .manifest = "none.json", .targets = {"msl-3.0"}}).status().code(),
       StatusCode::kNotFound);

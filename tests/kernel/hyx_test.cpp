@@ -198,6 +198,9 @@ TEST(Hyx, PrefersTheFirstAcceptableTarget) {
   const std::string_view targets[] = {"x86-64-v4", "x86-64-v2", "x86-64-v3"};
   EXPECT_EQ(hyx.image_for(targets, "hy-cpu-1").value(), &hyx.images()[1]);
   EXPECT_EQ(hyx.image_for(targets, "hy-gpu-1").status().code(), StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(hyx.image_for(targets, "hy-gpu-1").status().message()),
+              ::testing::HasSubstr("(hy-cpu-1)"))
+      << "an image of another convention is named with it";
   EXPECT_EQ(hyx.image_for({}, "hy-cpu-1").status().code(), StatusCode::kUnavailable);
 }
 

@@ -65,7 +65,7 @@ TEST(ShaderImage, NamesItsTargetAndConvention) {
   const kernel::Hyx hyx = kernel::Hyx::parse(bytes.value(), "k").value();
   ASSERT_EQ(hyx.images().size(), 3u);
   EXPECT_EQ(hyx.images()[0].target, "msl-3.0");
-  EXPECT_EQ(hyx.images()[0].convention, "hy-metal-1");
+  EXPECT_EQ(hyx.images()[0].convention, "hy-metal-2");
   EXPECT_EQ(hyx.images()[2].target, "spirv-1.5");
   EXPECT_EQ(hyx.images()[2].convention, "hy-vulkan-2");
 }
@@ -164,12 +164,38 @@ TEST(ShaderImage, IsMetalSourceWithAFunctionForEachKernel) {
   const std::string metal = shader_of(kTwo, "msl-3.0").value();
   EXPECT_EQ(malformed(metal), "");
   EXPECT_THAT(metal, HasSubstr("[[max_total_threads_per_threadgroup(128)]]\n"
-                               "kernel void first(device const float* hy_p_x [[buffer(0)]], "
-                               "device float* hy_p_y [[buffer(1)]], "
-                               "constant hy_constants_0& hy_c [[buffer(2)]], "));
+                               "kernel void first(constant hy_bindings_0& hy_b [[buffer(0)]], "
+                               "constant hy_constants_0& hy_c [[buffer(1)]], uint3 "));
+  EXPECT_THAT(metal, HasSubstr("struct hy_bindings_0 {\n"
+                               "  device const float* hy_p_x [[id(0)]];\n"
+                               "  device float* hy_p_y [[id(1)]];\n"
+                               "};\n"));
+  EXPECT_THAT(metal, HasSubstr("  device const float* const hy_p_x = hy_b.hy_p_x;\n"));
+  // Without constants there is no buffer 1.
   EXPECT_THAT(metal, HasSubstr("[[max_total_threads_per_threadgroup(32)]]\n"
-                               "kernel void second(device float* hy_p_y [[buffer(0)]], uint3 "));
+                               "kernel void second(constant hy_bindings_1& hy_b [[buffer(0)]], "
+                               "uint3 "));
   EXPECT_THAT(metal, HasSubstr("threadgroup float hy_p_t[32];\n"));
+}
+
+TEST(ShaderImage, IsMetalSourceWithMoreBindingsThanMetalHasBuffers) {
+  std::string parameters;
+  for (int i = 0; i < 39; ++i) parameters += "HY_INOUT(uint, b" + std::to_string(i) + "), ";
+  const std::string kernel = "HY_KERNEL(wide, 1, 1, 1, " + parameters +
+                             "HY_SCALAR(uint, n)) { HY_ITEMS { b38[0] = b0[0] + n; } }";
+  const auto metal = shader_of(kernel, "msl-3.0");
+  ASSERT_TRUE(metal.ok()) << metal.status().message();
+  EXPECT_EQ(malformed(*metal), "");
+  EXPECT_THAT(*metal, HasSubstr("device uint* hy_p_b38 [[id(38)]];\n"));
+  EXPECT_THAT(*metal, HasSubstr("constant hy_constants_0& hy_c [[buffer(1)]]"));
+}
+
+TEST(ShaderImage, OfMetalHasNoArgumentsThatItsKernelDoesNotHave) {
+  const std::string metal =
+      shader_of("HY_KERNEL(k, 1, 1, 1, HY_SCALAR(uint, n)) { HY_ITEMS {} }", "msl-3.0").value();
+  EXPECT_EQ(malformed(metal), "");
+  EXPECT_THAT(metal,
+              HasSubstr("kernel void k(constant hy_constants_0& hy_c [[buffer(1)]], uint3 "));
 }
 
 TEST(ShaderImage, HasTensors) {

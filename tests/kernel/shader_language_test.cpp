@@ -26,7 +26,8 @@ class MetalProgram {
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       file << fmt::format(
           "extern \"C\" void run_{0}(uint* u, float* f, const void* n) {{\n"
-          "  {0}((device uint*)u, (device float*)f, *(constant hy_constants_{1}*)n, {{0, 0, 0}},\n"
+          "  const hy_bindings_{1} b = {{(device uint*)u, (device float*)f}};\n"
+          "  {0}(*(constant hy_bindings_{1}*)&b, *(constant hy_constants_{1}*)n, {{0, 0, 0}},\n"
           "      {{0, 0, 0}}, {{1, 1, 1}});\n"
           "}}\n",
           kernels[i], i);

@@ -146,6 +146,8 @@ TEST_F(Command, PackComparesAnImageForAGpuWithItsManifest) {
   const json shown = json::parse(halyard({"inspect", path("k.hyx"), "--json"}).out);
   EXPECT_EQ(shown["images"][0]["convention"], "hy-kernarg-1");
   expect_error(pack("ptx-sm_80", ".param .u64 x, .param .f32 a, .param .u32 n"), "saxpy");
+  expect_error(pack("msl-3.0:hy-metal-1", kRight),
+               "no device runs images of hy-metal-1 any more; hy-metal-2 has an argument buffer");
   // Halyard does not check images of other conventions.
   EXPECT_EQ(pack("ptx-sm_80:own-1", "").code, 0);
   // A text is neither a code object nor a module.
@@ -154,7 +156,13 @@ TEST_F(Command, PackComparesAnImageForAGpuWithItsManifest) {
 }
 
 TEST_F(Command, CompilesASourceOfAnotherLanguageWithItsManifest) {
-  std::ofstream(path("k.metal")) << "kernel void saxpy() {}\n";
+  std::ofstream(path("k.metal")) << R"(struct B {
+  device const float* x [[id(0)]];
+  device float* y [[id(1)]];
+};
+struct C { float a; uint n; };
+kernel void saxpy(constant B& b [[buffer(0)]], constant C& c [[buffer(1)]]) {}
+)";
   std::ofstream(path("k.json")) << kManifest;
   const std::string file = path("k.hyx");
   const Words compile = {"compile", path("k.metal"), "-o", file};
@@ -163,7 +171,7 @@ TEST_F(Command, CompilesASourceOfAnotherLanguageWithItsManifest) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(json::parse(outcome.out)["targets"], (json{"msl-3.0"}));
   const json shown = json::parse(halyard({"inspect", file, "--json"}).out);
-  EXPECT_EQ(shown["images"][0]["convention"], "hy-metal-1");
+  EXPECT_EQ(shown["images"][0]["convention"], "hy-metal-2");
   EXPECT_EQ(shown["kernels"][0]["constants"][1]["name"], "n");
   const std::string rule = testing::read_text(path("k.d"));
   EXPECT_THAT(rule, AllOf(HasSubstr(path("k.metal")), HasSubstr(path("k.json"))));
@@ -175,6 +183,43 @@ TEST_F(Command, CompilesASourceOfAnotherLanguageWithItsManifest) {
                "ptx-sm_80 cannot be a target of .metal files; msl-3.0 can");
   expect_error(halyard({"compile", HALYARD_SAXPY_HYK, "-o", file, "--manifest", path("k.json")}),
                "a .hyk file needs no manifest");
+}
+
+TEST_F(Command, PacksAShaderAsAMetalText) {
+  if (std::system("command -v spirv-cross glslangValidator >/dev/null") != 0) {
+    GTEST_SKIP() << "spirv-cross or glslangValidator is not in PATH";
+  }
+  std::ofstream(path("saxpy.comp")) << R"(#version 450
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) readonly buffer X { float x[]; };
+layout(set = 2, binding = 0) buffer Y { float y[]; };
+layout(push_constant) uniform P { float a; uint n; };
+void main() {
+  const uint i = gl_GlobalInvocationID.x;
+  if (i < n) y[i] = a * x[i] + y[i];
+}
+)";
+  const std::string build = "glslangValidator --quiet -V --target-env vulkan1.2 -o " +
+                            path("k.spv") + " " + path("saxpy.comp");
+  ASSERT_EQ(std::system(build.c_str()), 0);
+  std::string manifest(kManifest);
+  manifest.replace(manifest.find("saxpy"), 5, "main");
+  std::ofstream(path("k.json")) << manifest;
+  const auto pack = [&] {
+    return halyard({"pack", "--manifest", path("k.json"), "--image", "msl-3.0=" + path("k.spv"),
+                    "-o", path("k.hyx")});
+  };
+  // glslang's name of an entry point is none that a function of Metal can have.
+  expect_error(pack(), "a kernel named 'main', a word of Metal");
+  std::string module = testing::read_text(path("k.spv"));
+  for (std::size_t at; (at = module.find("main")) != module.npos;) module.replace(at, 4, "axpy");
+  std::ofstream(path("k.spv"), std::ios::binary) << module;
+  manifest.replace(manifest.find("main"), 4, "axpy");
+  std::ofstream(path("k.json")) << manifest;
+  ASSERT_EQ(pack().code, 0);
+  const json shown = json::parse(halyard({"inspect", path("k.hyx"), "--json"}).out);
+  EXPECT_EQ(shown["images"][0]["convention"], "hy-metal-2");
+  EXPECT_THAT(testing::read_text(path("k.hyx")), HasSubstr("kernel void axpy(constant "));
 }
 
 TEST_F(Command, TheBuildSystemTakesSourcesOfOtherLanguages) {
@@ -193,7 +238,7 @@ TEST_F(Command, AFileMayHoldImagesOfEveryConvention) {
   std::ofstream(path("other")) << "code of another machine";
   Words pack = {"pack", "--manifest", path("k.json"), "-o", path("k.hyx")};
   for (const std::string image :
-       {"ptx-sm_80:own-1", "hsaco-gfx942:own-2", "spirv-1.5:own-3", "msl-3.0:hy-metal-1"}) {
+       {"ptx-sm_80:own-1", "hsaco-gfx942:own-2", "spirv-1.5:own-3", "msl-3.0:own-4"}) {
     pack.insert(pack.end(), {"--image", image + "=" + path("other")});
   }
   pack.insert(pack.end(), {"--image", HALYARD_CPU "=" + path("k.so")});
@@ -228,12 +273,12 @@ HY_KERNEL(transpose, 1, 1, 1, HY_IN_TENSOR2(float, x), HY_SCALAR(float, a),
   EXPECT_EQ(shown["equal_sizes"],
             json::parse(R"([["x.size0", "y.size1"], ["x.size1", "y.size0"]])"));
   EXPECT_EQ(shown["may_overlap"], true);
-  EXPECT_THAT(halyard({"inspect", file}).out,
-              AllOf(HasSubstr("x float32 read, tensor of rank 2\n"),
-                    HasSubstr("y float32 write, tensor of rank 2, tile 2 x 3\n"),
-                    HasSubstr("y.stride0 uint32\n"), HasSubstr("z.tile0 uint32\n"),
-                    HasSubstr("equal        x.size1 = y.size0\n"),
-                    HasSubstr("  bindings may overlap\n")));
+  EXPECT_THAT(
+      halyard({"inspect", file}).out,
+      AllOf(HasSubstr("x float32 read, tensor of rank 2\n"),
+            HasSubstr("y float32 write, tensor of rank 2, tile 2 x 3\n"),
+            HasSubstr("y.stride0 uint32\n"), HasSubstr("z.tile0 uint32\n"),
+            HasSubstr("equal        x.size1 = y.size0\n"), HasSubstr("  bindings may overlap\n")));
 
   // x is 5 x 7, y its transpose: the arrays determine sizes, strides and grid.
   NpyArray x{ElementType::kFloat32, {5, 7}, std::vector<std::byte>(4 * 35)};

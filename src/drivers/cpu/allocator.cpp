@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "drivers/cpu/allocator.h"
 
-#include <linux/mempolicy.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cassert>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <new>
-#include <vector>
 
 #include "base/format.h"
 #include "base/native_call.h"
+#include "base/pages.h"
+#include "drivers/cpu/numa.h"
 
 namespace halyard::inline v0::cpu {
 namespace {
@@ -25,12 +21,10 @@ using base::native_call;
 
 HALYARD_CALL_SITE(kAllocate, "cpu.allocate", ENOMEM);
 HALYARD_CALL_SITE(kMap, "cpu.map", ENOMEM, Failing::kMapped);
-HALYARD_CALL_SITE(kBind, "cpu.bind", EPERM);
 HALYARD_CALL_SITE(kUnmap, "cpu.unmap", 0, Failing::kErrno,
                   "munmap(2) of a whole mapping fails for what is none");
 
 constexpr std::uint64_t kDefaultAlignment = 64;
-constexpr std::uint64_t kMaxAlignment = 4096;  // a page, so that mapped memory has it anyway
 
 // From here on memory is mapped by itself: it goes back to the system at once, and untouched pages
 // cost nothing. The C library's own threshold grows with use.
@@ -59,23 +53,6 @@ class HostMemory final : public hal::Memory {
   const Origin origin_;
 };
 
-// Binds the pages of a mapping to `node`. Precondition: no thread has touched them yet.
-Status bind(void* pointer, std::uint64_t size, unsigned node) {
-  constexpr unsigned kBits = 8 * sizeof(unsigned long);
-  std::vector<unsigned long> mask(node / kBits + 1);
-  mask[node / kBits] = 1ul << node % kBits;
-  // One bit more than there are: the kernel takes off one.
-  if (native_call(kBind, [&] {
-        return syscall(SYS_mbind, pointer, size, MPOL_BIND, mask.data(), mask.size() * kBits + 1,
-                       0);
-      }) == 0) {
-    return {};
-  }
-  return Status(StatusCode::kUnimplemented,
-                base::format("cpu: {} bytes could not be bound to NUMA node {}", size, node),
-                strerrorname_np(errno));
-}
-
 }  // namespace
 
 const void* domain() noexcept {
@@ -85,20 +62,19 @@ const void* domain() noexcept {
 
 Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment, hal::MemoryType type,
                                   std::optional<unsigned> node, bool hidden) {
-  assert(alignment <= kMaxAlignment);
+  const std::uint64_t page = base::page_size();
+  assert(alignment <= page);  // mapped memory has it anyway
   const auto exhausted = [&] {
     return error(StatusCode::kResourceExhausted, "cpu: no memory for {} bytes", size);
   };
-  if (size > PTRDIFF_MAX - kMaxAlignment) return exhausted();
-  const bool mapped = size >= (node ? kMaxAlignment : kMapFrom);
+  if (size > PTRDIFF_MAX - page) return exhausted();
+  const bool mapped = size >= (node ? page : kMapFrom);
   void* pointer;
   if (mapped) {
-    pointer = native_call(kMap, [&] {
-      return mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    });
+    pointer = native_call(kMap, [&] { return base::map_pages(size); });
     if (pointer == MAP_FAILED) return exhausted();
     if (node) {
-      if (Status status = bind(pointer, size, *node); !status.ok()) {
+      if (Status status = bind_to_node(pointer, size, *node); !status.ok()) {
         unmap(pointer, size);
         return status;
       }

@@ -18,9 +18,9 @@ namespace halyard::inline v0::cpu {
 // their lanes.
 const void* domain() noexcept;
 
-// `alignment`: a power of two up to 4096, or 0 for 64. `node`: the NUMA node of memory of a page or
-// more; less comes from the heap. `hidden`: from the host. kResourceExhausted with the size;
-// kUnimplemented: the system binds no memory.
+// `alignment`: a power of two up to base::page_size(), or 0 for 64. `node`: the NUMA node of memory
+// of a page or more; less comes from the heap. `hidden`: from the host. kResourceExhausted with the
+// size; kUnimplemented: the system binds no memory.
 Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment, hal::MemoryType type,
                                   std::optional<unsigned> node = {}, bool hidden = false);
 

@@ -136,6 +136,8 @@ struct CommandBuffer::Record {
   }
 };
 
+CommandBuffer::CommandBuffer(const hal::RecordedCommands& recording) noexcept
+    : hal::NativeCommands(recording) {}
 CommandBuffer::~CommandBuffer() = default;
 
 Result<std::unique_ptr<CommandBuffer>> CommandBuffer::create(const hal::RecordedCommands& recording,
@@ -149,7 +151,7 @@ Result<std::unique_ptr<CommandBuffer>> CommandBuffer::create(const hal::Recorded
     }
     ++records;
   }
-  std::unique_ptr<CommandBuffer> result(new (std::nothrow) CommandBuffer);
+  std::unique_ptr<CommandBuffer> result(new (std::nothrow) CommandBuffer(recording));
   if (result != nullptr) {
     result->records_.reset(new (std::nothrow) Record[records]);
     result->arguments_.reset(new (std::nothrow) std::uint64_t[words]);

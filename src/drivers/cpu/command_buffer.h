@@ -45,7 +45,7 @@ class CommandBuffer final : public hal::NativeCommands {
  private:
   struct Record;
 
-  CommandBuffer() = default;
+  explicit CommandBuffer(const hal::RecordedCommands& recording) noexcept;
   Status make_graph(const hal::RecordedCommands& recording, unsigned threads);
   static std::uint32_t pieces_of(const Record& record, unsigned threads) noexcept;
   static void run_piece(const hcq::Task& task, const void* context);

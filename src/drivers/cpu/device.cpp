@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "base/keep_for_good.h"
+#include "base/pages.h"
 #include "drivers/cpu/allocator.h"
 #include "drivers/cpu/command_buffer.h"
 #include "drivers/cpu/executable.h"
@@ -17,7 +18,7 @@ Device::Device(hal::DeviceInfo info, std::optional<unsigned> node, bool strict)
     : info_(std::move(info)),
       node_(node),
       strict_(strict),
-      running_(new (std::nothrow) Running(info_.workers)) {}
+      running_(new(std::nothrow) Running(info_.workers)) {}
 
 Device::~Device() { close(); }
 
@@ -28,7 +29,8 @@ Result<std::unique_ptr<Device>> Device::create(hal::DeviceInfo info, const Place
   if (device == nullptr || device->running_ == nullptr)
     return error(StatusCode::kResourceExhausted, "cpu: no memory for a device");
   if (placement.node) {  // whether the system binds memory at all
-    HALYARD_RETURN_IF_ERROR(device->allocate(4096, 0, hal::MemoryType::kDeviceLocal).status());
+    HALYARD_RETURN_IF_ERROR(
+        device->allocate(base::page_size(), 0, hal::MemoryType::kDeviceLocal).status());
   }
   HALYARD_RETURN_IF_ERROR(
       device->running_->threads.start(device->info_.workers, placement.processors));

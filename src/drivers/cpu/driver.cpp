@@ -62,10 +62,11 @@ Result<Layout> read_options(const hal::Uri& uri) {
       number = base::parse_number(value, least, most);
       layout.strict = number == 1u;
     } else {
-      return error(StatusCode::kInvalidArgument,
-                   "cpu: unknown option '{}'; there are affinity, check, devices, hang_timeout, strict "
-                   "and workers",
-                   name);
+      return error(
+          StatusCode::kInvalidArgument,
+          "cpu: unknown option '{}'; there are affinity, check, devices, hang_timeout, strict "
+          "and workers",
+          name);
     }
     if (!number) {
       return error(StatusCode::kInvalidArgument, "cpu: option {} is '{}', not {} to {}", name,
@@ -102,8 +103,9 @@ class CpuDriver final : public hal::Driver {
       hal::DeviceInfo info = describe(ordinal, layout);
       Placement placement;
       if (layout.affinity != Affinity::kNone) {
-        HALYARD_ASSIGN_OR_RETURN(placement, place(Topology::here(), layout.affinity, ordinal,
-                                                  layout.devices, layout.workers));
+        HALYARD_ASSIGN_OR_RETURN(const Topology topology, Topology::here());
+        HALYARD_ASSIGN_OR_RETURN(
+            placement, place(topology, layout.affinity, ordinal, layout.devices, layout.workers));
         info.workers = std::min(placement.workers, kMaxWorkers);
       }
       HALYARD_ASSIGN_OR_RETURN(auto device,

@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "drivers/cpu/topology.h"
 
-#include <sched.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <string_view>
 #include <utility>
 
 #include "base/file.h"
 #include "base/format.h"
-#include "base/native_call.h"
 
 namespace halyard::inline v0::cpu {
 namespace {
-
-HALYARD_CALL_SITE(kAffinity, "cpu.affinity", EINVAL);
-
-constexpr unsigned kMaxProcessors = 8192;  // the most that Linux can be built for
 
 bool read_number(std::string_view& text, unsigned& number) noexcept {
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -68,18 +60,6 @@ Topology Topology::read(const std::string& folder, const Processors& allowed) {
   }
   std::ranges::sort(topology.nodes, {}, &Node::number);
   return topology;
-}
-
-Topology Topology::here() {
-  std::vector<cpu_set_t> set(kMaxProcessors / CPU_SETSIZE);
-  const std::size_t size = set.size() * sizeof(cpu_set_t);
-  Processors allowed;
-  if (base::native_call(kAffinity, [&] { return sched_getaffinity(0, size, set.data()); }) == 0) {
-    for (unsigned i = 0; i < kMaxProcessors; ++i) {
-      if (CPU_ISSET_S(i, size, set.data())) allowed.push_back(i);
-    }
-  }
-  return read("/sys/devices/system", allowed);
 }
 
 Result<Placement> place(const Topology& topology, Affinity affinity, unsigned ordinal,

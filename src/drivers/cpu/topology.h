@@ -23,8 +23,9 @@ struct Topology {
   // Reads what the folder ("/sys/devices/system") says of the processors in `allowed`, and of no
   // others. A processor that it does not describe is a core of its own.
   static Topology read(const std::string& folder, const Processors& allowed);
-  // Of this machine and the calling thread's affinity.
-  static Topology here();
+  // Of this machine and the calling thread's affinity. Returns kUnimplemented on a system that
+  // binds no threads.
+  static Result<Topology> here();
 
   std::vector<Processors> cores;
   std::vector<Node> nodes;  // those that have processors; empty where the system reports none

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/error_name.h"
 #include "base/format.h"
 
 namespace halyard::inline v0::cpu {
@@ -27,7 +28,7 @@ Status Workers::start(unsigned count, std::span<const Processors> on) noexcept {
       stop();
       return Status(StatusCode::kResourceExhausted,
                     base::format("cpu: worker {} of {} could not be started", started + 1, count),
-                    strerrorname_np(code));
+                    base::error_name(code));
     }
   }
   return {};

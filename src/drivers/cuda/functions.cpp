@@ -10,8 +10,7 @@ HALYARD_CALL_SITE(kGetAddress, "cuda.cuGetProcAddress", CUDA_ERROR_INVALID_VALUE
                   base::Failing::kCode);
 
 #define HALYARD_CUDA_LIST(function, suffix, version, error, parameters) \
-  [[gnu::section("halyard_call_sites"),                                 \
-    gnu::used]] constexpr const base::CallSite* function##_listed = &call_site::function;
+  HALYARD_LIST_CALL_SITE(function##_listed, call_site::function);
 HALYARD_CUDA_FUNCTIONS(HALYARD_CUDA_LIST)
 HALYARD_CUDA_OPTIONAL(HALYARD_CUDA_LIST)
 HALYARD_CUDA_ENDING(HALYARD_CUDA_LIST)
@@ -43,9 +42,7 @@ class Finder {
   }
 
  private:
-  void* symbol(const char* name) const noexcept {
-    return find_symbol(library_, name);
-  }
+  void* symbol(const char* name) const noexcept { return find_symbol(library_, name); }
 
   void* const library_;
   const GetAddressV2 get_v2_;
@@ -59,8 +56,8 @@ const char* Functions::load(void* library) noexcept {
 #define HALYARD_CUDA_FIND(function, suffix, version, error, parameters) \
   function.pointer =                                                    \
       reinterpret_cast<CUresult(*) parameters>(finder.find(#function, #function suffix, version));
-#define HALYARD_CUDA_NEED(function, suffix, version, error, parameters)  \
-  HALYARD_CUDA_FIND(function, suffix, version, error, parameters)        \
+#define HALYARD_CUDA_NEED(function, suffix, version, error, parameters) \
+  HALYARD_CUDA_FIND(function, suffix, version, error, parameters)       \
   if (function.pointer == nullptr) return #function suffix;
   HALYARD_CUDA_OPTIONAL(HALYARD_CUDA_FIND)
   HALYARD_CUDA_FUNCTIONS(HALYARD_CUDA_NEED)

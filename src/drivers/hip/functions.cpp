@@ -8,8 +8,7 @@ namespace halyard::inline v0::hip {
 namespace {
 
 #define HALYARD_HIP_LIST(function, error, parameters) \
-  [[gnu::section("halyard_call_sites"),               \
-    gnu::used]] constexpr const base::CallSite* function##_listed = &call_site::function;
+  HALYARD_LIST_CALL_SITE(function##_listed, call_site::function);
 HALYARD_HIP_NEWEST(HALYARD_HIP_LIST)
 HALYARD_HIP_FUNCTIONS(HALYARD_HIP_LIST)
 HALYARD_HIP_OPTIONAL(HALYARD_HIP_LIST)

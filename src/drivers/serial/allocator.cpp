@@ -9,6 +9,7 @@
 
 #include "base/format.h"
 #include "base/native_call.h"
+#include "base/pages.h"
 
 namespace halyard::inline v0::serial {
 namespace {
@@ -50,9 +51,7 @@ std::byte* bytes_of(const hal::BoundRange& range) noexcept {
 // Maps pages, so that every alignment holds; at least one, so that an empty memory has an address.
 Result<Ref<hal::Memory>> allocate(std::uint64_t size, hal::MemoryType type, const void* domain) {
   const std::uint64_t mapped = std::max<std::uint64_t>(size, 1);
-  void* const pointer = base::native_call(kMap, [&] {
-    return mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  });
+  void* const pointer = base::native_call(kMap, [&] { return base::map_pages(mapped); });
   if (pointer != MAP_FAILED) {
     auto* memory = new (std::nothrow) HostMemory(size, type, pointer, mapped, domain);
     if (memory != nullptr) return Ref<hal::Memory>(Ref<HostMemory>::adopt(memory));

@@ -81,12 +81,12 @@ bool run_command(const hal::Command& command, const hal::BoundRange* table,
 
 bool CommandBuffer::run(const hal::BoundRange* table, const base::Atomic<bool>& stop,
                         trace::Stamps* stamps) const noexcept {
-  for (std::size_t i = 0; i < recording_.commands.size(); ++i) {
-    const hal::Command& command = recording_.commands[i];
+  for (std::size_t i = 0; i < recording().commands.size(); ++i) {
+    const hal::Command& command = recording().commands[i];
     if (stamps != nullptr) stamps->command_begin = stamps->tracer->now();
     if (!run_command(command, table, stop)) return false;
     if (stamps != nullptr && hal::does_work(command.kind)) {
-      trace::note_command(*stamps, recording_.labels[i]);
+      trace::note_command(*stamps, recording().labels[i]);
     }
   }
   return true;

@@ -23,14 +23,11 @@ bool run_command(const hal::Command& command, const hal::BoundRange* table,
 class CommandBuffer final : public hal::NativeCommands {
  public:
   // `recording` outlives this.
-  explicit CommandBuffer(const hal::RecordedCommands& recording) noexcept : recording_(recording) {}
+  explicit CommandBuffer(const hal::RecordedCommands& recording) noexcept : hal::NativeCommands(recording) {}
 
   // Runs all commands, and notes each unless `stamps` is null. False: as run_command.
   bool run(const hal::BoundRange* table, const base::Atomic<bool>& stop,
            trace::Stamps* stamps) const noexcept;
-
- private:
-  const hal::RecordedCommands& recording_;
 };
 
 }  // namespace halyard::inline v0::serial

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/error_name.h"
 #include "base/format.h"
 #include "drivers/serial/command_buffer.h"
 #include "trace/command_note.h"
@@ -25,7 +26,7 @@ Result<std::unique_ptr<Lane>> Lane::create() {
   const auto body = [](void* self) { static_cast<Lane*>(self)->serve(); };
   if (const int code = lane->thread_.start("hy-serial", body, lane.get()); code != 0) {
     return Status(StatusCode::kResourceExhausted,
-                  "serial: the thread of a lane could not be started", strerrorname_np(code));
+                  "serial: the thread of a lane could not be started", base::error_name(code));
   }
   return lane;
 }

@@ -17,6 +17,7 @@
 
 #include "base/array.h"
 #include "hal/command.h"
+#include "hal/recording/walk.h"
 
 namespace halyard::inline v0::stream {
 
@@ -79,17 +80,10 @@ class GraphPlan {
 };
 
 inline bool GraphPlan::find_prefixes(const hal::RecordedCommands& recording) noexcept {
-  base::Array<std::uint32_t> sets;  // by event: where it was set
-  if (!places_.grow(recording.commands.size()) || !sets.grow(recording.event_count)) return false;
-  std::uint32_t prefix = 0;
+  hal::OrderedPrefix prefix;
+  if (!places_.grow(recording.commands.size()) || !prefix.open(recording.event_count)) return false;
   for (std::uint32_t i = 0; i < places_.size(); ++i) {
-    const hal::Command& command = recording.commands[i];
-    if (command.kind == hal::CommandKind::kBarrier) prefix = i;
-    if (command.kind == hal::CommandKind::kSetEvent) sets[command.event.event] = i;
-    if (command.kind == hal::CommandKind::kWaitEvent) {
-      prefix = std::max(prefix, sets[command.event.event]);
-    }
-    places_[i].prefix = prefix;
+    places_[i].prefix = prefix.pass(i, recording.commands[i]);
   }
   for (const hal::CommandEdge& edge : recording.edges) {
     Place& place = places_[edge.after];

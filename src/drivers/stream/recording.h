@@ -52,7 +52,6 @@ class CommandBuffer : public hal::NativeCommands {
 
   std::uint32_t depth() const noexcept override { return command_count(); }
 
-  const hal::RecordedCommands& recording() const noexcept { return recording_; }
   // Indices into recording().commands, of the native commands.
   std::span<const std::uint32_t> native() const noexcept {
     return {native_.data(), native_.size()};
@@ -65,11 +64,11 @@ class CommandBuffer : public hal::NativeCommands {
 
  protected:
   CommandBuffer(const hal::RecordedCommands& recording, bool has_graphs) noexcept
-      : recording_(recording), has_graphs_(has_graphs) {}
+      : hal::NativeCommands(recording), has_graphs_(has_graphs) {}
   // Once. False: no memory.
   [[nodiscard]] bool open() noexcept {
-    for (std::uint32_t i = 0; i < recording_.commands.size(); ++i) {
-      if (hal::does_work(recording_.commands[i].kind) && !native_.push_back(i)) return false;
+    for (std::uint32_t i = 0; i < recording().commands.size(); ++i) {
+      if (hal::does_work(recording().commands[i].kind) && !native_.push_back(i)) return false;
     }
     return true;
   }
@@ -81,7 +80,6 @@ class CommandBuffer : public hal::NativeCommands {
   }
 
  private:
-  const hal::RecordedCommands& recording_;
   const bool has_graphs_;
   base::Array<std::uint32_t> native_;
 };

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "drivers/stream/graph_plan.h"
 #include "hal/command.h"
+#include "hal/recording/slots.h"
 
 namespace halyard::inline v0::stream {
 
@@ -47,32 +48,7 @@ class SlotUses {
     for (std::uint32_t node = 0; node < plan.nodes().size(); ++node) {
       const std::uint32_t index = plan.nodes()[node].command;
       if (index == GraphPlan::kJoin) continue;
-      const auto use = [&](const hal::CommandRange& range) {
-        if (range.memory == nullptr) visit(range.slot, node);
-      };
-      const hal::Command& command = recording.commands[index];
-      switch (command.kind) {
-        case hal::CommandKind::kFill:
-          use(command.fill.target);
-          break;
-        case hal::CommandKind::kUpdate:
-          use(command.update.target);
-          break;
-        case hal::CommandKind::kCopy:
-          use(command.copy.source);
-          use(command.copy.target);
-          break;
-        case hal::CommandKind::kDispatch:
-          for (std::uint32_t i = 0; i < command.dispatch.binding_count; ++i) {
-            use(command.dispatch.bindings[i]);
-          }
-          for (std::uint32_t i = 0; i < command.dispatch.constant_use_count; ++i) {
-            visit(command.dispatch.constant_uses[i].slot, node);
-          }
-          break;
-        default:
-          break;
-      }
+      hal::for_each_slot(recording.commands[index], [&](std::uint32_t slot) { visit(slot, node); });
     }
   }
 

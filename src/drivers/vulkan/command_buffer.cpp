@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "hal/recording/walk.h"
 
 namespace halyard::inline v0::vulkan {
 namespace {
@@ -14,34 +15,13 @@ Status no_memory() {
   return Status(StatusCode::kResourceExhausted, "vulkan: no memory for a recording");
 }
 
-// Calls visit(range) for each range that the command buffer names by buffer and offset, and for
-// each number that it contains, as for a range of that slot.
+// Calls visit(slot) for each slot that the command buffer names by buffer and offset, and for each
+// number that it contains.
 template <class F>
 void for_each_named(const hal::Command& command, F&& visit) {
-  switch (command.kind) {
-    case hal::CommandKind::kFill:
-      visit(command.fill.target);
-      break;
-    case hal::CommandKind::kUpdate:
-      visit(command.update.target);
-      break;
-    case hal::CommandKind::kCopy:
-      visit(command.copy.source);
-      visit(command.copy.target);
-      break;
-    case hal::CommandKind::kDispatch:
-      if (command.dispatch.counts != nullptr) visit(*command.dispatch.counts);
-      if (is_by_address(command)) break;
-      for (std::uint32_t i = 0; i < command.dispatch.binding_count; ++i) {
-        visit(command.dispatch.bindings[i]);
-      }
-      for (std::uint32_t i = 0; i < command.dispatch.constant_use_count; ++i) {
-        visit(hal::CommandRange{.slot = command.dispatch.constant_uses[i].slot});
-      }
-      break;
-    default:
-      break;
-  }
+  if (!is_by_address(command)) return hal::for_each_slot(command, visit);
+  const hal::CommandRange* const counts = command.dispatch.counts;
+  if (counts != nullptr && counts->memory == nullptr) visit(counts->slot);
 }
 
 }  // namespace
@@ -55,7 +35,7 @@ Result<std::unique_ptr<hal::NativeCommands>> CommandBuffer::create(
 }
 
 Status CommandBuffer::open() {
-  for (const hal::Command& command : recording_.commands) {
+  for (const hal::Command& command : recording().commands) {
     argument_bytes_ += vulkan::argument_bytes(command);
     HALYARD_RETURN_IF_ERROR(note_names(command));
   }
@@ -64,7 +44,7 @@ Status CommandBuffer::open() {
                  !std::ranges::all_of(named_slots_, [](const auto& slot) { return slot.always; });
   // Now, and not when slots first change: an issuer does not wait for a compiler.
   if (can_be_open_) HALYARD_RETURN_IF_ERROR(heap_.device().builtins().prepare(heap_.device()));
-  const bool shared = recording_.slot_count == 0;
+  const bool shared = recording().slot_count == 0;
   instance_count_ = shared ? 1 : kInstances;
   instances_.reset(new (std::nothrow) Instance[instance_count_]);
   if (instances_ == nullptr) return no_memory();
@@ -97,11 +77,10 @@ Status CommandBuffer::open() {
 Status CommandBuffer::note_names(const hal::Command& command) {
   const bool always = command.kind == hal::CommandKind::kDispatch && !is_by_address(command);
   bool enough = true;
-  for_each_named(command, [&](const hal::CommandRange& range) {
-    if (range.memory != nullptr) return;
-    NamedSlot* const known = std::ranges::find(named_slots_, range.slot, &NamedSlot::slot);
+  for_each_named(command, [&](std::uint32_t slot) {
+    NamedSlot* const known = std::ranges::find(named_slots_, slot, &NamedSlot::slot);
     if (known == named_slots_.end()) {
-      enough = enough && named_slots_.push_back({range.slot, always});
+      enough = enough && named_slots_.push_back({slot, always});
     } else {
       known->always |= always;
     }
@@ -119,7 +98,7 @@ CommandBuffer::~CommandBuffer() {
 }
 
 hal::InstanceInfo CommandBuffer::instances() const noexcept {
-  if (!is_native() || recording_.slot_count == 0) return {};
+  if (!is_native() || recording().slot_count == 0) return {};
   return {.count = kInstances, .reuse = hal::InstanceReuse::kRetired};
 }
 
@@ -132,11 +111,11 @@ Status CommandBuffer::record(Instance& instance, const hal::BoundRange* table) c
   base::LockGuard lock(heap_.device().recording_mutex());
   VkCommandBufferBeginInfo begin = {};
   begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-  if (recording_.slot_count == 0) begin.flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT;
+  if (recording().slot_count == 0) begin.flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT;
   HALYARD_RETURN_IF_ERROR(heap_.device().check(vk.vkBeginCommandBuffer(instance.commands, &begin),
                                                "vkBeginCommandBuffer"));
   Encoder encoder(heap_.device(), instance.commands, instance.arguments);
-  const auto add = [&](const hal::Command& command) {
+  const auto add = [&](std::uint32_t, const hal::Command& command) {
     if (command.kind == hal::CommandKind::kDispatch && !is_by_address(command)) {
       return encoder.add(command, table);
     }
@@ -145,7 +124,7 @@ Status CommandBuffer::record(Instance& instance, const hal::BoundRange* table) c
                ? encoder.add_bindings_open(command.dispatch, instance.patches, table)
                : encoder.add(command, table);
   };
-  HALYARD_RETURN_IF_ERROR(encode(recording_, encoder, add, [](std::uint32_t) {}));
+  HALYARD_RETURN_IF_ERROR(hal::walk_with_barriers(recording(), [&] { encoder.barrier(); }, add));
   encoder.end();
   HALYARD_RETURN_IF_ERROR(
       heap_.device().check(vk.vkEndCommandBuffer(instance.commands), "vkEndCommandBuffer"));
@@ -157,16 +136,9 @@ bool CommandBuffer::names(Instance& instance, const hal::BoundRange* table) cons
   bool same = true;
   for (std::size_t i = 0; i < named_slots_.size(); ++i) {
     if (instance.open && !named_slots_[i].always) continue;
-    Named& named = instance.named[i];
-    const hal::BoundRange& bound = table[named_slots_[i].slot];
-    Named now = {.offset = bound.offset};  // of a number
-    if (bound.memory != nullptr) {
-      const hal::BoundRange root = hal::at_root(bound);
-      now = {root.memory->serial(), root.offset, root.length};
-    }
-    same = same && now.serial == named.serial && now.offset == named.offset &&
-           now.length == named.length;
-    named = now;
+    const hal::SlotValue now = hal::SlotValue::of(table[named_slots_[i].slot]);
+    same = same && now == instance.named[i];
+    instance.named[i] = now;
   }
   return same;
 }
@@ -177,7 +149,7 @@ Result<VkCommandBuffer> CommandBuffer::native(std::uint32_t index,
   const bool same = names(instance, table);
   if (!same && instance.recorded) changes_.store(true, std::memory_order_relaxed);
   if (!same || !instance.recorded) HALYARD_RETURN_IF_ERROR(record(instance, table));
-  for (const SlotPatch& patch : instance.patches) patch.write(table);
+  for (const SlotPatch& patch : instance.patches) write(patch, table);
   return instance.commands;
 }
 

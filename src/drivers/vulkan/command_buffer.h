@@ -26,33 +26,10 @@
 #include "drivers/vulkan/arguments.h"
 #include "drivers/vulkan/encoder.h"
 #include "hal/command.h"
+#include "hal/recording/slots.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::vulkan {
-
-// Records all commands of `recording`, with its barriers, events and edges. `stamp(index)` is
-// called behind each command that does work. Errors as Encoder::add.
-template <class Add, class Stamp>
-Status encode(const hal::RecordedCommands& recording, Encoder& encoder, Add&& add, Stamp&& stamp) {
-  std::uint32_t ordered = 0;  // commands before it are ordered before those that follow
-  std::size_t edge = 0;
-  for (std::uint32_t i = 0; i < recording.commands.size(); ++i) {
-    bool needs_barrier = false;
-    for (; edge < recording.edges.size() && recording.edges[edge].after == i; ++edge) {
-      needs_barrier |= recording.edges[edge].before >= ordered;
-    }
-    const hal::CommandKind kind = recording.commands[i].kind;
-    if (needs_barrier || kind == hal::CommandKind::kBarrier ||
-        kind == hal::CommandKind::kWaitEvent) {
-      encoder.barrier();
-      ordered = i;
-    }
-    if (!hal::does_work(kind)) continue;
-    HALYARD_RETURN_IF_ERROR(add(recording.commands[i]));
-    stamp(i);
-  }
-  return {};
-}
 
 class CommandBuffer final : public hal::NativeCommands {
  public:
@@ -65,10 +42,9 @@ class CommandBuffer final : public hal::NativeCommands {
 
   hal::InstanceInfo instances() const noexcept override;
 
-  const hal::RecordedCommands& recording() const noexcept { return recording_; }
   std::uint64_t argument_bytes() const noexcept { return argument_bytes_; }
   // Whether native() may be called.
-  bool is_native() const noexcept { return recording_.use == hal::RecordingUse::kOften; }
+  bool is_native() const noexcept { return recording().use == hal::RecordingUse::kOften; }
   // The command buffer for a submission with this table, which has `instance` for itself. For
   // queues of the compute family. Errors as create().
   Result<VkCommandBuffer> native(std::uint32_t instance, const hal::BoundRange* table) const;
@@ -80,23 +56,17 @@ class CommandBuffer final : public hal::NativeCommands {
     std::uint32_t slot = 0;
     bool always = false;
   };
-  // What a command buffer says of a slot.
-  struct Named {
-    std::uint64_t serial = 0;  // of the memory
-    std::uint64_t offset = 0;
-    std::uint64_t length = 0;
-  };
   struct Instance {
     VkCommandBuffer commands = VK_NULL_HANDLE;
     bool recorded = false;
     bool open = false;
     Arguments arguments;
     base::Array<SlotPatch> patches;
-    base::Array<Named> named;  // one for each of named_slots_
+    base::Array<hal::SlotValue> named;  // one for each of named_slots_
   };
 
   CommandBuffer(const ArgumentHeap& heap, const hal::RecordedCommands& recording) noexcept
-      : heap_(heap), recording_(recording) {}
+      : hal::NativeCommands(recording), heap_(heap) {}
   Status open();
   Status note_names(const hal::Command& command);
   Status record(Instance& instance, const hal::BoundRange* table) const;
@@ -104,7 +74,6 @@ class CommandBuffer final : public hal::NativeCommands {
   bool names(Instance& instance, const hal::BoundRange* table) const noexcept;
 
   const ArgumentHeap heap_;
-  const hal::RecordedCommands& recording_;
   std::uint64_t argument_bytes_ = 0;
   base::Array<NamedSlot> named_slots_;         // of commands other than dispatches by address
   bool can_be_open_ = false;                   // some of them, and the device has builtins

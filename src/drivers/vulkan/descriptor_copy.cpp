@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/error_name.h"
 #include "base/format.h"
 #include "base/native_call.h"
 
@@ -27,7 +28,7 @@ Result<DescriptorCopy> DescriptorCopy::of(int descriptor) {
     const int code = errno;
     return Status(code == EBADF ? StatusCode::kInvalidArgument : StatusCode::kResourceExhausted,
                   base::format("vulkan: descriptor {}: {}", descriptor, std::strerror(code)),
-                  ::strerrorname_np(code));
+                  base::error_name(code));
   }
   return DescriptorCopy(descriptor, std::move(copy), file);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <span>
 
 #include "base/format.h"
 #include "kernel/hyx.h"
@@ -24,6 +25,21 @@ std::uint64_t block_bytes(const hal::DispatchCommand& command) noexcept {
 VkDeviceAddress address_of(const hal::BoundRange& range) noexcept {
   return range.memory->device_address() + range.offset;
 }
+
+struct PatchWriter {
+  static void range(std::byte* where, const hal::BoundRange& range) noexcept {
+    const VkDeviceAddress address = address_of(range);
+    std::memcpy(where, &address, sizeof address);
+  }
+  static void rest_size(std::byte* where, std::uint64_t size) noexcept {
+    const std::uint32_t groups = builtin_groups(size);
+    std::memcpy(where + offsetof(BuiltinBlock, size), &size, sizeof size);
+    std::memcpy(where + offsetof(BuiltinBlock, groups), &groups, sizeof groups);
+  }
+  static void constants(std::byte* where, std::span<const std::byte> bytes) noexcept {
+    std::memcpy(where, bytes.data(), bytes.size());
+  }
+};
 
 }  // namespace
 
@@ -49,25 +65,8 @@ std::uint64_t argument_bytes(const hal::Command& command) noexcept {
   }
 }
 
-void SlotPatch::write(const hal::BoundRange* table) const noexcept {
-  const hal::BoundRange& bound = table[slot];
-  switch (what) {
-    case What::kConstants:
-      std::memcpy(where, reinterpret_cast<const std::byte*>(&bound), offset);
-      break;
-    case What::kAddress: {
-      const VkDeviceAddress address = address_of(bound) + offset;
-      std::memcpy(where, &address, sizeof address);
-      break;
-    }
-    case What::kRestSize: {
-      const std::uint64_t size = bound.length - offset;
-      const std::uint32_t groups = builtin_groups(size);
-      std::memcpy(where + offsetof(BuiltinBlock, size), &size, sizeof size);
-      std::memcpy(where + offsetof(BuiltinBlock, groups), &groups, sizeof groups);
-      break;
-    }
-  }
+void write(const SlotPatch& patch, const hal::BoundRange* table) noexcept {
+  patch.write(table, PatchWriter());
 }
 
 Status Encoder::add(const hal::Command& command, const hal::BoundRange* table) {
@@ -107,7 +106,7 @@ Status Encoder::add(const hal::Command& command, const hal::BoundRange* table) {
     case hal::CommandKind::kSetEvent:
     case hal::CommandKind::kResetEvent:
     case hal::CommandKind::kWaitEvent:
-      break;  // encode() has their barriers
+      break;  // walk_with_barriers() has their barriers
   }
   return {};
 }
@@ -162,7 +161,7 @@ Status Encoder::bind_open(const hal::DispatchCommand& command, base::Array<SlotP
 Status Encoder::put_address(const hal::CommandRange& range, std::byte* where,
                             base::Array<SlotPatch>& patches) {
   if (range.memory == nullptr) {
-    if (patches.push_back({SlotPatch::What::kAddress, range.slot, where, range.offset})) return {};
+    if (patches.push_back({SlotPatch::What::kRange, range.slot, where, range.offset})) return {};
     return Status(StatusCode::kResourceExhausted, "vulkan: no memory for a recording's slots");
   }
   const VkDeviceAddress address = range.memory->device_address() + range.offset;
@@ -208,7 +207,7 @@ Status Encoder::fill_open(const hal::FillCommand& command, base::Array<SlotPatch
   if (!patches.push_back({SlotPatch::What::kRestSize, target.slot, block.host, target.offset})) {
     return Status(StatusCode::kResourceExhausted, "vulkan: no memory for a recording's slots");
   }
-  vk_.vkCmdDispatchIndirect(commands_, block.buffer, block.offset + offsetof(BuiltinBlock, groups));
+  launch_from(block);
   return {};
 }
 
@@ -229,7 +228,7 @@ Status Encoder::launch_open(const hal::DispatchCommand& command, base::Array<Slo
   barrier();
   HALYARD_RETURN_IF_ERROR(bind_open(command, patches));
   written_ = true;
-  vk_.vkCmdDispatchIndirect(commands_, block.buffer, block.offset + offsetof(BuiltinBlock, groups));
+  launch_from(block);
   return {};
 }
 
@@ -307,6 +306,13 @@ void Encoder::launch(const hal::DispatchCommand& command, const hal::BoundRange*
   }
 }
 
+// The groups are those in the block.
+void Encoder::launch_from(const ArgumentBlock& block) noexcept {
+  const NativeRange groups =
+      native_range(block.range(offsetof(BuiltinBlock, groups), sizeof(BuiltinBlock::groups)));
+  vk_.vkCmdDispatchIndirect(commands_, groups.buffer, groups.offset);
+}
+
 void Encoder::copy(const NativeRange& source, const NativeRange& target) noexcept {
   if (target.length == 0) return;
   written_ = true;
@@ -335,9 +341,10 @@ void Encoder::fill(const hal::FillCommand& command, const hal::BoundRange& range
   if (head == 0 && tail == 0) return;
   const ArgumentBlock block = arguments_.take(kPatternBytes);
   std::memcpy(block.host, bytes, kPatternBytes);
-  const VkBufferCopy ends[] = {{block.offset, target.offset, head},
-                               {block.offset + head, target.offset + head + middle, tail}};
-  vk_.vkCmdCopyBuffer(commands_, block.buffer, target.buffer, (head != 0) + (tail != 0),
+  const NativeRange source = native_range(block.range(0, kPatternBytes));
+  const VkBufferCopy ends[] = {{source.offset, target.offset, head},
+                               {source.offset + head, target.offset + head + middle, tail}};
+  vk_.vkCmdCopyBuffer(commands_, source.buffer, target.buffer, (head != 0) + (tail != 0),
                       head != 0 ? ends : ends + 1);
 }
 

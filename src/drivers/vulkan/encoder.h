@@ -21,6 +21,7 @@
 #include "drivers/vulkan/arguments.h"
 #include "drivers/vulkan/executable.h"
 #include "hal/command.h"
+#include "hal/recording/slots.h"
 #include "halyard/base/status.h"
 
 namespace halyard::inline v0::vulkan {
@@ -28,20 +29,10 @@ namespace halyard::inline v0::vulkan {
 // Bytes of argument blocks that the command takes at most.
 std::uint64_t argument_bytes(const hal::Command& command) noexcept;
 
-// What a replay writes into an argument block for a slot, once the slot is known.
-struct SlotPatch {
-  enum class What : std::uint8_t {
-    kAddress,    // the slot's address and `offset`, 8 bytes
-    kRestSize,   // into a BuiltinBlock: the size from `offset` to the slot's end, and its groups
-    kConstants,  // the `offset` bytes of constants that begin at the entry `slot` of the table
-  };
-  What what;
-  std::uint32_t slot;
-  std::byte* where;
-  std::uint64_t offset;
-
-  void write(const hal::BoundRange* table) const noexcept;
-};
+// What a replay writes into an argument block, where it begins or, of the size, into a
+// BuiltinBlock.
+using SlotPatch = hal::SlotPatch<std::byte*>;
+void write(const SlotPatch& patch, const hal::BoundRange* table) noexcept;
 
 // Whether it is a dispatch of a kernel that finds its bindings by address.
 bool is_by_address(const hal::Command& command) noexcept;
@@ -79,6 +70,7 @@ class Encoder {
   void fill(const hal::FillCommand& command, const hal::BoundRange& target) noexcept;
   void copy(const NativeRange& source, const NativeRange& target) noexcept;
   void launch(const hal::DispatchCommand& command, const hal::BoundRange* table) noexcept;
+  void launch_from(const ArgumentBlock& block) noexcept;
   Status push_descriptors(const hal::DispatchCommand& command, const Executable& executable,
                           const hal::BoundRange* table) noexcept;
   // Of a dispatch by address, with these constants.

@@ -4,8 +4,7 @@
 namespace halyard::inline v0::vulkan {
 
 #define HALYARD_VULKAN_LIST(function, error) \
-  [[gnu::section("halyard_call_sites"),      \
-    gnu::used]] constexpr const base::CallSite* function##_listed = &call_site::function;
+  HALYARD_LIST_CALL_SITE(function##_listed, call_site::function);
 HALYARD_VULKAN_LOADER(HALYARD_VULKAN_LIST)
 HALYARD_VULKAN_INSTANCE(HALYARD_VULKAN_LIST)
 HALYARD_VULKAN_DEVICE(HALYARD_VULKAN_LIST)

@@ -9,6 +9,7 @@
 #include "drivers/vulkan/command_buffer.h"
 #include "drivers/vulkan/encoder.h"
 #include "drivers/vulkan/timeline_semaphore.h"
+#include "hal/recording/walk.h"
 
 namespace halyard::inline v0::vulkan {
 namespace {
@@ -33,7 +34,7 @@ std::uint32_t command_count(const hal::Operation& operation) noexcept {
     case hal::OperationKind::kExecute:
       break;
   }
-  const auto& commands = static_cast<const CommandBuffer*>(operation.native)->recording().commands;
+  const auto& commands = operation.native->recording().commands;
   return static_cast<std::uint32_t>(commands.size());
 }
 
@@ -48,7 +49,7 @@ Result<std::unique_ptr<Lane>> Lane::create(const ArgumentHeap& heap, hal::QueueK
 }
 
 Status Lane::open(hal::QueueKind kind, hal::QueuePriority priority) {
-  HALYARD_RETURN_IF_ERROR(create_timeline(device_, notified_.semaphore));
+  HALYARD_RETURN_IF_ERROR(create_timeline(device_, notified_.point));
   queue_ = &device_.take_queue(kind, priority);
   const PhysicalDevice& physical = device_.physical();
   computes_ = queue_->family == physical.compute.index;
@@ -70,7 +71,7 @@ Lane::~Lane() {
   device_.notifier().remove(notified_);
   for (Slot& slot : slots_) slot.stamping.close(device_);
   device_.vk().vkDestroyCommandPool(device_.handle(), pool_, nullptr);  // frees its buffers
-  device_.destroy_timeline(notified_.semaphore);
+  device_.destroy_timeline(notified_.point);
   if (queue_ != nullptr) device_.give_back(*queue_);
 }
 
@@ -113,7 +114,7 @@ timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch,
     point.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO;
     point.stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
     for (const timeline::Edge& edge : issue.waits) {
-      point.semaphore = static_cast<const Lane*>(edge.queue)->notified_.semaphore;
+      point.semaphore = static_cast<const Lane*>(edge.queue)->notified_.point;
       point.value = edge.sequence;
       (void)waits_.push_back(point);
     }
@@ -125,7 +126,7 @@ timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch,
       buffer.commandBuffer = *commands;
       (void)buffers_.push_back(buffer);
     }
-    point.semaphore = notified_.semaphore;
+    point.semaphore = notified_.point;
     point.value = issue.sequence;
     submit.signalSemaphoreInfoCount = 1;
     submit.pSignalSemaphoreInfos = signals_.end();
@@ -200,13 +201,14 @@ Result<VkCommandBuffer> Lane::record(const timeline::Issue& issue) {
   Encoder encoder(device_, slot.commands, slot.arguments);
   if (recorded != nullptr) {
     const hal::RecordedCommands& recording = recorded->recording();
-    HALYARD_RETURN_IF_ERROR(encode(
-        recording, encoder,
-        [&](const hal::Command& command) { return encoder.add(command, operation.table); },
-        [&](std::uint32_t index) {
-          if (issue.stamps == nullptr) return;
-          slot.stamping.command(device_, slot.commands, recording.labels[index]);
-        }));
+    const auto add = [&](std::uint32_t index, const hal::Command& command) {
+      Status status = encoder.add(command, operation.table);
+      if (status.ok() && issue.stamps != nullptr) {
+        slot.stamping.command(device_, slot.commands, recording.labels[index]);
+      }
+      return status;
+    };
+    HALYARD_RETURN_IF_ERROR(hal::walk_with_barriers(recording, [&] { encoder.barrier(); }, add));
   } else if (operation.kind == hal::OperationKind::kCommand) {
     HALYARD_RETURN_IF_ERROR(encoder.add(operation.command, nullptr));
     if (issue.stamps != nullptr) {
@@ -222,7 +224,7 @@ Result<VkCommandBuffer> Lane::record(const timeline::Issue& issue) {
 
 Status Lane::read(std::uint64_t& value) noexcept {
   return device_.check(
-      device_.vk().vkGetSemaphoreCounterValue(device_.handle(), notified_.semaphore, &value),
+      device_.vk().vkGetSemaphoreCounterValue(device_.handle(), notified_.point, &value),
       "vkGetSemaphoreCounterValue");
 }
 
@@ -264,7 +266,7 @@ timeline::Abandoned Lane::abandon(const Status& cause, Nanoseconds waited) noexc
   VkSemaphoreWaitInfo info = {};
   info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
   info.semaphoreCount = 1;
-  info.pSemaphores = &notified_.semaphore;
+  info.pSemaphores = &notified_.point;
   info.pValues = &last;
   const VkResult result = device_.vk().vkWaitSemaphores(device_.handle(), &info, /*timeout=*/0);
   (void)device_.check(result == VK_TIMEOUT ? VK_SUCCESS : result, "vkWaitSemaphores");

@@ -85,7 +85,7 @@ class Lane final : public timeline::NativeQueue {
   bool computes_ = false;  // the queue is of the compute family
   StampedBy stamped_by_ = StampedBy::kHost;
   VkCommandPool pool_ = VK_NULL_HANDLE;
-  Notifier::Lane notified_;  // with the semaphore
+  Notifier::Lane notified_;  // its point is the semaphore
   Slot slots_[kMaxInFlight];
 
   // The issuer's, while it builds a batch.

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/error_name.h"
 #include "base/format.h"
 #include "base/native_call.h"
 #include "hal/object.h"
@@ -54,8 +55,8 @@ StatusCode code_of(int error) noexcept {
 }  // namespace
 
 Status file_error(int error, std::string_view name, std::string_view what) {
-  const char* const native = strerrorname_np(error);
-  const char* const text = strerrordesc_np(error);
+  const char* const native = base::error_name(error);
+  const char* const text = base::error_text(error);
   return Status(code_of(error),
                 base::format("file {}: {}: {}", name, what, text != nullptr ? text : "unknown"),
                 native != nullptr ? native : "");

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "base/pages.h"
 #include "hal/device.h"
 #include "timeline/engine.h"
 #include "timeline/lane_tracker.h"
@@ -31,7 +32,6 @@ constexpr RingKind kRingKinds[CopyShape::kRings] = {
     {4 * kMiB, 3, 4 * kMiB* CopyShape::kMostPieces, 2},
 };
 constexpr std::uint32_t kOwnSlots = 3;
-constexpr std::uint64_t kStagingAlignment = 4096;  // a page: what drivers import
 
 void free_ring(StagingRing* ring) noexcept { delete ring; }
 
@@ -296,7 +296,7 @@ Status CopyPath::fill_ring(StagingRing& ring, std::uint64_t size) {
     sharing_ = sharing;
   };
   const auto allocate = [&](unsigned side) {
-    return devices_[side]->allocate_host_memory(size, kStagingAlignment);
+    return devices_[side]->allocate_host_memory(size, base::page_size());
   };
   // Memory of the driver that pins its own is the best; a driver that works in host memory imports
   // anything.

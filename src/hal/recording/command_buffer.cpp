@@ -359,8 +359,7 @@ Result<CommandBuffer> CommandBufferObject::finish() {
   recording_.event_count = static_cast<std::uint32_t>(events_.size());
   recording_.slot_count = static_cast<std::uint32_t>(range_count() + constant_slots_.size());
   if (device_.checks()) [[unlikely]] {
-    HALYARD_ASSIGN_OR_RETURN(accesses_,
-                             RecordedAccesses::create(recording_.commands, recording_.edges));
+    HALYARD_ASSIGN_OR_RETURN(accesses_, RecordedAccesses::create(recording_));
   }
   HALYARD_ASSIGN_OR_RETURN(native_, device_.driver()->prepare(recording_));
   instances_.reset(native_->instances());

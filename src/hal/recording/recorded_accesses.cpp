@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <functional>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "base/format.h"
+#include "hal/recording/walk.h"
 #include "timeline/access_table.h"
 
 namespace halyard::inline v0::hal {
@@ -17,45 +17,29 @@ using timeline::AccessTable;
 using timeline::OrderEvent;
 
 Result<std::unique_ptr<RecordedAccesses>> RecordedAccesses::create(
-    std::span<const Command> commands, std::span<const CommandEdge> edges) {
-  std::unique_ptr<RecordedAccesses> self(new RecordedAccesses(commands));
-  self->order(edges);
+    const RecordedCommands& recording) {
+  std::unique_ptr<RecordedAccesses> self(new RecordedAccesses(recording.commands));
+  HALYARD_RETURN_IF_ERROR(self->order(recording));
   self->collect();
   HALYARD_RETURN_IF_ERROR(self->compare(nullptr));
   self->merge();
   return self;
 }
 
-void RecordedAccesses::order(std::span<const CommandEdge> edges) {
+Status RecordedAccesses::order(const RecordedCommands& recording) {
   places_.resize(commands_.size());
   timeline::OrderChains chains;
   std::vector<std::uint32_t> last;  // the last command of each chain
-  std::unordered_map<std::uint32_t, std::uint32_t> set_at;  // the latest set of each event
-  std::uint32_t after_all = 0;
+  OrderedPrefix prefix;
+  if (!prefix.open(recording.event_count)) {
+    return error(StatusCode::kResourceExhausted, "no memory for the order of {} commands",
+                 commands_.size());
+  }
+  const auto edges = recording.edges;
   auto edge = edges.begin();
   for (std::uint32_t i = 0; i < commands_.size(); ++i) {
-    const Command& command = commands_[i];
-    switch (command.kind) {
-      case CommandKind::kBarrier:
-        after_all = i;
-        continue;
-      case CommandKind::kSetEvent:
-        set_at[command.event.event] = i;
-        continue;
-      case CommandKind::kWaitEvent:
-        // A wait without a set here waits for another submission.
-        if (const auto set = set_at.find(command.event.event); set != set_at.end()) {
-          after_all = std::max(after_all, set->second);
-        }
-        continue;
-      case CommandKind::kResetEvent:
-        continue;
-      case CommandKind::kFill:
-      case CommandKind::kUpdate:
-      case CommandKind::kCopy:
-      case CommandKind::kDispatch:
-        break;
-    }
+    const std::uint32_t after_all = prefix.pass(i, commands_[i]);
+    if (!does_work(commands_[i].kind)) continue;
     Place& place = places_[i];
     place.after_all = after_all;
     for (; edge != edges.end() && edge->after == i; ++edge) {
@@ -65,12 +49,12 @@ void RecordedAccesses::order(std::span<const CommandEdge> edges) {
     }
     place.clock.drop_if(
         [&](const OrderEvent& event) { return last[event.chain] < place.after_all; });
-    place.event = chains.extend(place.clock, [&](const OrderEvent& event) {
-      return last[event.chain] < place.after_all;
-    });
+    place.event = chains.extend(
+        place.clock, [&](const OrderEvent& event) { return last[event.chain] < place.after_all; });
     last.resize(chains.last().size());
     last[place.event.chain] = i;
   }
+  return {};
 }
 
 void RecordedAccesses::collect() {
@@ -119,16 +103,16 @@ Status RecordedAccesses::compare(const BoundRange* table) const {
     }
     if (commands_[command].kind == CommandKind::kDispatch) {
       const DispatchCommand& dispatch = commands_[command].dispatch;
-      Status status = check_bindings_apart(
-          kernel_of(dispatch), bound.data(),
-          std::min<std::size_t>(bound.size(), dispatch.binding_count));
+      Status status =
+          check_bindings_apart(kernel_of(dispatch), bound.data(),
+                               std::min<std::size_t>(bound.size(), dispatch.binding_count));
       if (!status.ok()) {
         return error(status.code(), "command {} ({})", command, status.message());
       }
     }
     for (const Access& access : bound) {
-      const auto* const other = accesses.find_unordered(
-          access, is_before, [](std::uint32_t) { return false; });
+      const auto* const other =
+          accesses.find_unordered(access, is_before, [](std::uint32_t) { return false; });
       if (other == nullptr) continue;
       const bool both_write = writes(access.kind) && writes(other->access.kind);
       return error(StatusCode::kFailedPrecondition,
@@ -137,7 +121,9 @@ Status RecordedAccesses::compare(const BoundRange* table) const {
                    *access.what, writes(access.kind) ? "writes" : "reads",
                    std::max(access.begin, other->access.begin),
                    std::min(access.end, other->access.end), *other->access.what,
-                   both_write ? "writes too" : writes(access.kind) ? "reads" : "writes");
+                   both_write            ? "writes too"
+                   : writes(access.kind) ? "reads"
+                                         : "writes");
     }
     for (const Access& access : bound) accesses.add(access, command, is_before);
   }

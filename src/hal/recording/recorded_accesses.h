@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // RecordedAccesses: what the commands of a recording access and in which order, for the checking
-// mode (timeline/access_checker.h). Finds commands that access the same memory, one of which writes,
-// and that no barrier, event or Recorder::after() orders.
+// mode (timeline/access_checker.h). Finds commands that access the same memory, one of which
+// writes, and that no barrier, event or Recorder::after() orders.
 //
 // What lies in slots is known when a submission brings its table: two slots are different memory
 // until then. Immutable, safe from any thread. Allocates; without memory the process ends.
@@ -23,9 +23,9 @@ namespace halyard::inline v0::hal {
 class RecordedAccesses {
  public:
   // kFailedPrecondition, with both commands: nothing orders them. kInvalidArgument: bindings of a
-  // dispatch overlap. The commands and the memory that they name outlive the result.
-  static Result<std::unique_ptr<RecordedAccesses>> create(std::span<const Command> commands,
-                                                          std::span<const CommandEdge> edges);
+  // dispatch overlap. kResourceExhausted. The commands and the memory that they name outlive the
+  // result.
+  static Result<std::unique_ptr<RecordedAccesses>> create(const RecordedCommands& recording);
 
   // The same, now that the slots are bound, for entries that overlap.
   Status check(const BoundRange* table) const;
@@ -53,7 +53,7 @@ class RecordedAccesses {
   };
 
   explicit RecordedAccesses(std::span<const Command> commands) noexcept : commands_(commands) {}
-  void order(std::span<const CommandEdge> edges);
+  Status order(const RecordedCommands& recording);
   void collect();
   void merge();
   // Without a table a slot is a memory of its own.

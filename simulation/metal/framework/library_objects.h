@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The classes of libraries, functions, pipelines and what encodes arguments and commands for them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simulation/metal/framework/objects.h"
+#include "simulation/metal/msl/library.h"
+
+namespace msl = halyard::sim::msl;
+
+@interface SimulatedMetalLibrary : NSObject <MTLLibrary> {
+ @public
+  SimulatedMetalDevice* device_;
+  std::shared_ptr<const msl::Library> library_;
+  std::uint64_t source_key_;  // of the text, for archives
+  NSString* label_;
+}
+@end
+
+@interface SimulatedMetalFunction : NSObject <MTLFunction> {
+ @public
+  SimulatedMetalDevice* device_;
+  std::shared_ptr<const msl::Library> library_;
+  std::uint64_t source_key_;  // of the text, for archives
+  std::shared_ptr<const msl::Function> function_;
+  NSString* label_;
+  NSString* name_;
+}
+@end
+
+@interface SimulatedMetalPipeline : NSObject <MTLComputePipelineState> {
+ @public
+  SimulatedMetalDevice* device_;
+  std::shared_ptr<const metal::Pipeline> pipeline_;
+  NSString* label_;
+}
+@end
+
+// One member that an argument encoder can set.
+struct EncodedMember {
+  std::uint32_t id = 0;
+  std::uint32_t offset = 0;
+  std::uint32_t size = 0;
+  bool is_pointer = false;
+  std::string name;
+};
+
+@interface SimulatedMetalArgumentEncoder : NSObject <MTLArgumentEncoder> {
+ @public
+  SimulatedMetalDevice* device_;
+  std::vector<EncodedMember> members_;
+  std::size_t length_, alignment_;
+  std::shared_ptr<metal::Resource> target_;
+  std::size_t target_offset_;
+  NSString* label_;
+}
+// +1; null members: the argument is no struct with ids.
++ (SimulatedMetalArgumentEncoder*)newWithDevice:(SimulatedMetalDevice*)device
+                                        members:(std::vector<EncodedMember>)members
+                                         length:(std::size_t)length
+                                      alignment:(std::size_t)alignment;
+@end
+
+@interface SimulatedMetalIndirectCommand : NSObject <MTLIndirectComputeCommand> {
+ @public
+  SimulatedMetalDevice* device_;  // not retained: the buffer of commands retains it
+  metal::Dispatch dispatch_;
+  bool has_dispatch_, has_barrier_;
+  NSUInteger slots_;
+}
+@end
+
+@interface SimulatedMetalIndirectCommandBuffer : SimulatedMetalResource <MTLIndirectCommandBuffer> {
+ @public
+  std::vector<SimulatedMetalIndirectCommand*> commands_;  // retained
+  bool inherits_buffers_, inherits_pipeline_;
+}
+@end
+
+namespace halyard::inline v0::sim::metal {
+
+// Bytes of a value of a type; 0 for what is no scalar and no vector.
+std::size_t size_of_type(MTLDataType type);
+// The values that a program has set; none for nil.
+std::vector<msl::ConstantValue> values_of(MTLFunctionConstantValues* values);
+// +1.
+MTLFunctionConstant* new_function_constant(const msl::FunctionConstant& constant);
+// +0.
+MTLComputePipelineReflection* reflect(const std::shared_ptr<const msl::Function>& function);
+// +1, or nil and an error. `max_threads` 0: as the function says.
+SimulatedMetalPipeline* new_pipeline(SimulatedMetalDevice* device, id<MTLFunction> function,
+                                     NSUInteger max_threads, bool is_multiple, bool is_indirect,
+                                     NSString* label, NSError** error);
+// +1, or nil and an error.
+SimulatedMetalLibrary* new_library(SimulatedMetalDevice* device, const std::string& source,
+                                   MTLCompileOptions* options, NSError** error);
+
+}  // namespace halyard::inline v0::sim::metal

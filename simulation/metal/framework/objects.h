@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The Objective-C classes that implement Metal's protocols over the core. Their instance variables
+// are public to the other classes of the framework: a program sees the protocols only. All objects
+// that a program passes in are of these classes.
+#pragma once
+
+#import <Foundation/Foundation.h>
+#import <Metal/Metal.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "simulation/metal/framework/queue.h"
+#include "simulation/metal/framework/report.h"
+
+namespace metal = halyard::sim::metal;
+
+// The one object of a device. Lives as long as the process.
+@interface SimulatedMetalDevice : NSObject <MTLDevice> {
+ @public
+  metal::Device* device_;
+  NSString* name_;
+  BOOL maximizes_compilation_;
+}
+@end
+
+@interface SimulatedMetalQueue : NSObject <MTLCommandQueue> {
+ @public
+  SimulatedMetalDevice* device_;
+  std::shared_ptr<metal::Queue> queue_;
+  NSString* label_;
+  std::vector<id> residency_sets_;  // retained
+}
+@end
+
+@interface SimulatedMetalCommandBuffer : NSObject <MTLCommandBuffer> {
+ @public
+  SimulatedMetalQueue* queue_;
+  std::shared_ptr<metal::CommandBuffer> commands_;
+  NSString* label_;
+  NSError* error_;
+  NSUInteger error_options_;
+  bool is_committed_;
+  id open_encoder_;                    // not retained: the encoder retains the command buffer
+  std::unordered_set<id> references_;  // retained
+  std::vector<id> residency_sets_;     // retained
+}
+// Retains `object` until the command buffer is over, if it retains what it uses.
+- (void)keep:(id)object;
+// Ends the process if the program may not encode now.
+- (bool)mayEncode:(const char*)what;
+- (void)addPass:(std::unique_ptr<metal::Pass>)pass;
+@end
+
+// One element of an error's MTLCommandBufferEncoderInfoErrorKey.
+@interface SimulatedMetalEncoderInfo : NSObject <MTLCommandBufferEncoderInfo> {
+ @public
+  NSString* label_;
+  NSArray* signposts_;
+  metal::PassState state_;
+}
+@end
+
+@interface SimulatedMetalEncoder : NSObject {
+ @public
+  SimulatedMetalCommandBuffer* commands_;
+  std::unique_ptr<metal::Pass> pass_;  // null after endEncoding
+  NSString* label_;
+}
+- (instancetype)initWithCommandBuffer:(SimulatedMetalCommandBuffer*)commands
+                              compute:(bool)is_compute
+                           concurrent:(bool)is_concurrent;
+// The pass; ends the process if the encoder has ended.
+- (metal::Pass*)pass:(const char*)what;
+@end
+
+@interface SimulatedMetalComputeEncoder : SimulatedMetalEncoder <MTLComputeCommandEncoder> {
+ @public
+  std::shared_ptr<const metal::Pipeline> pipeline_;
+  std::array<metal::Binding, metal::kBufferSlots> bindings_;
+  std::vector<std::uint32_t> threadgroup_lengths_;
+}
+@end
+
+@interface SimulatedMetalBlitEncoder : SimulatedMetalEncoder <MTLBlitCommandEncoder>
+@end
+
+// What buffers and heaps have in common.
+@interface SimulatedMetalResource : NSObject {
+ @public
+  SimulatedMetalDevice* device_;
+  std::shared_ptr<metal::Resource> resource_;
+  NSString* label_;
+  MTLResourceOptions options_;
+  MTLPurgeableState purgeable_;
+}
+@end
+
+@interface SimulatedMetalHeap : SimulatedMetalResource <MTLHeap> {
+ @public
+  MTLHeapType type_;
+  halyard::sim::gpu::Mutex space_mutex_;
+  std::unique_ptr<metal::HeapSpace> space_;  // of an automatic heap
+  std::size_t placed_;                       // bytes of buffers of a placement heap
+}
+- (void)release:(std::size_t)offset length:(std::size_t)length;
+@end
+
+@interface SimulatedMetalBuffer : SimulatedMetalResource <MTLBuffer> {
+ @public
+  SimulatedMetalHeap* heap_;  // retained
+  void (^deallocator_)(void* pointer, NSUInteger length);
+  std::size_t length_;  // what the program asked for
+  bool is_aliasable_;
+}
+// Returns +1, or nil.
++ (SimulatedMetalBuffer*)newWithDevice:(SimulatedMetalDevice*)device
+                                length:(NSUInteger)length
+                               options:(MTLResourceOptions)options
+                                memory:(void*)memory
+                                  heap:(SimulatedMetalHeap*)heap
+                                offset:(std::size_t)offset;
+@end
+
+@interface SimulatedMetalEvent : NSObject <MTLEvent> {
+ @public
+  SimulatedMetalDevice* device_;
+  std::shared_ptr<metal::Event> event_;
+  NSString* label_;
+}
+@end
+
+@interface SimulatedMetalSharedEvent : NSObject <MTLSharedEvent> {
+ @public
+  std::shared_ptr<metal::Event> event_;
+  NSString* label_;
+}
+- (instancetype)initWithEvent:(std::shared_ptr<metal::Event>)event;
+@end
+
+@interface SimulatedMetalFence : NSObject <MTLFence> {
+ @public
+  SimulatedMetalDevice* device_;
+  std::shared_ptr<metal::Fence> fence_;
+  NSString* label_;
+}
+@end
+
+namespace halyard::inline v0::sim::metal {
+
+NSString* string(const std::string& text);  // +0
+std::string text(NSString* string);         // "" for nil
+
+// An autorelease pool of the framework's own threads.
+class Pool {
+ public:
+  Pool() : pool_([[NSAutoreleasePool alloc] init]) {}
+  ~Pool() { [pool_ release]; }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+ private:
+  NSAutoreleasePool* const pool_;
+};
+
+// A copy of the program's block, released within a pool.
+template <class Block>
+class Held {
+ public:
+  explicit Held(Block block) : block_([block copy]) {}
+  Held(const Held& other) : block_([other.block_ copy]) {}
+  Held& operator=(const Held&) = delete;
+  ~Held() {
+    const Pool pool;
+    [block_ release];
+  }
+  Block get() const { return block_; }
+
+ private:
+  const Block block_;
+};
+
+// The resource, the event of any kind, the fence behind a program's object; null for nil.
+const ResourcePointer& resource_of(id object);
+std::shared_ptr<Event> event_of(id object);
+
+// +0.
+NSError* error_of(const Error& error, NSDictionary* information);
+NSError* library_error(NSInteger code, const std::string& description);
+void set_error(NSError** place, NSError* error);
+
+// Residency sets: the committed allocations of `sets`.
+void add_resident(const std::vector<id>& sets, std::vector<ResourcePointer>& resident);
+
+// +1.
+MTLSharedEventHandle* new_handle(SimulatedMetalSharedEvent* event);
+std::shared_ptr<Event> event_of_handle(MTLSharedEventHandle* handle);
+
+// Counter samples at the begin and the end of a pass.
+void add_samples(Pass& pass, MTLComputePassDescriptor* descriptor);
+void add_samples(Pass& pass, MTLBlitPassDescriptor* descriptor);
+
+// The object of a device, made at the first call.
+SimulatedMetalDevice* object_of(Device& device);
+// The process ends: the program has released all.
+void forget_device_objects();
+
+}  // namespace halyard::inline v0::sim::metal

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A random number that nobody can predict.
+#pragma once
+
+#include <cstdint>
+
+namespace halyard::inline v0::base {
+
+// False if the system has none, with the error in errno. From any thread.
+bool random_number(std::uint64_t& number) noexcept;
+
+}  // namespace halyard::inline v0::base

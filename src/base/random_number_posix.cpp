@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "base/random_number.h"
+
+#include <stdlib.h>
+
+#include "base/native_call.h"
+
+namespace halyard::inline v0::base {
+namespace {
+
+HALYARD_CALL_SITE(kRandom, "cache.random", 0, Failing::kErrno, "arc4random_buf(3) has no error");
+
+}  // namespace
+
+// Of the BSDs, macOS and iOS, and since glibc 2.36 of Linux.
+bool random_number(std::uint64_t& number) noexcept {
+  native_call(kRandom, [&] { ::arc4random_buf(&number, sizeof number); });
+  return true;
+}
+
+}  // namespace halyard::inline v0::base

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory of the metal driver: an MTLBuffer, named by the buffer and an offset.
+//
+//     kDeviceLocal   Private
+//     kHostVisible   Shared
+//     kHostLocal     Shared
+//
+// Never Managed, which is two copies (docs/drivers/metal.md). Untracked: the encoder orders
+// commands itself. Buffers are few, as the HAL's pools divide them.
+#pragma once
+
+#import <Metal/Metal.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "drivers/metal/native_device.h"
+#include "hal/command.h"
+#include "hal/memory.h"
+#include "hal/recording/arguments.h"
+#include "halyard/base/result.h"
+
+namespace halyard::inline v0::metal {
+
+// How a buffer is stored; whether an option is a number or an enumerator depends on the headers.
+constexpr MTLResourceOptions untracked(MTLResourceOptions mode) noexcept {
+  return static_cast<MTLResourceOptions>(static_cast<NSUInteger>(mode) |
+                                         MTLResourceHazardTrackingModeUntracked);
+}
+
+class DeviceMemory final : public hal::Memory {
+ public:
+  // `domain`: of the device. kResourceExhausted with the size.
+  static Result<Ref<DeviceMemory>> allocate(Ref<NativeDevice> device, std::uint64_t size,
+                                            std::uint64_t alignment, hal::MemoryType type,
+                                            const void* domain);
+  // The host's pages that hold [data, data + size), without a copy. kResourceExhausted.
+  static Result<Ref<DeviceMemory>> import(Ref<NativeDevice> device, std::byte* data,
+                                          std::uint64_t size, const void* domain);
+
+  id<MTLBuffer> buffer() const noexcept { return buffer_.get(); }
+  // Where the memory begins in buffer(): not at 0 if it was imported from the middle of a page.
+  std::uint64_t offset_in_buffer() const noexcept { return offset_; }
+
+ private:
+  DeviceMemory(Ref<NativeDevice> device, Retained<id<MTLBuffer>> buffer, std::uint64_t offset,
+               std::byte* host, std::uint64_t size, hal::MemoryType type,
+               const void* domain) noexcept;
+  ~DeviceMemory() override;
+  static Result<Ref<DeviceMemory>> adopt(Ref<NativeDevice> device, Retained<id<MTLBuffer>> buffer,
+                                         std::uint64_t offset, std::byte* host, std::uint64_t size,
+                                         hal::MemoryType type, const void* domain);
+
+  const Ref<NativeDevice> device_;
+  Retained<id<MTLBuffer>> buffer_;
+  const std::uint64_t offset_;
+};
+
+// Where commands work on a range. For commands that are issued.
+struct NativeRange {
+  id<MTLBuffer> buffer;
+  std::uint64_t offset;  // in `buffer`
+  std::uint64_t length;
+};
+NativeRange native_range(const hal::BoundRange& range) noexcept;
+
+// Argument blocks (hal/recording/arguments.h). At multiples of what `constant` memory needs on
+// every device.
+struct ArgumentTraits {
+  using Device = NativeDevice;
+  static constexpr const char* kDriver = "metal";
+  static Result<Ref<hal::Memory>> allocate(const Ref<NativeDevice>& device, std::uint64_t bytes);
+};
+using ArgumentHeap = hal::ArgumentHeap<ArgumentTraits>;
+using Arguments = hal::Arguments<256>;
+
+}  // namespace halyard::inline v0::metal

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Errors of Metal as a Status: what failed, Metal's own text, and the native name.
+#pragma once
+
+#import <Foundation/Foundation.h>
+#import <Metal/Metal.h>
+
+#include <cstdint>
+#include <string>
+
+#include "halyard/base/status.h"
+
+namespace halyard::inline v0::metal {
+
+// "MTLCommandBufferErrorPageFault"; of an unknown code its number. The codes are those of
+// https://developer.apple.com/documentation/metal/mtlcommandbuffererror-swift.struct/code
+std::string name_of_buffer_error(std::int64_t code);
+
+// Metal's description, in UTF-8; empty without an error.
+std::string text_of(NSError* error);
+
+// A failure of `call`, which answered nil. `error` may be nil: Metal gives none for most.
+[[nodiscard]] Status failed(const char* call, NSError* error,
+                            StatusCode code = StatusCode::kResourceExhausted);
+
+// The loss of a device whose command buffer ended with `error`, which may be nil.
+[[nodiscard]] Status fault(NSError* error);
+
+// Whether the device runs nothing of this process any more: after
+// MTLCommandBufferErrorAccessRevoked Metal ignores what it submits, and a device may be removed.
+bool is_final(NSError* error) noexcept;
+
+}  // namespace halyard::inline v0::metal

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "drivers/metal/lane.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "base/format.h"
+#include "drivers/metal/arguments.h"
+#include "drivers/metal/command_buffer.h"
+#include "drivers/metal/error.h"
+#include "drivers/metal/functions.h"
+
+namespace halyard::inline v0::metal {
+namespace {
+
+// Metal's own count includes buffers that have ended and whose status was not read yet.
+constexpr NSUInteger kQueueLimit = 2 * kMaxInFlight;
+
+// Command buffers of a traced recording; one with more commands has several in each.
+constexpr std::uint32_t kMaxTraced = kMaxInFlight / 4;
+
+const hal::Operation& operation_of(const timeline::Issue& issue) noexcept {
+  return *static_cast<const hal::Operation*>(issue.operation);
+}
+
+const CommandBuffer* recording_of(const timeline::Issue& issue) noexcept {
+  const hal::Operation& operation = operation_of(issue);
+  return operation.kind == hal::OperationKind::kExecute
+             ? static_cast<const CommandBuffer*>(operation.native)
+             : nullptr;
+}
+
+// Commands in each buffer of the issue.
+std::uint32_t commands_per_buffer(const timeline::Issue& issue,
+                                  const CommandBuffer& recording) noexcept {
+  const std::uint32_t count = recording.work_in(issue.commands).count;
+  if (issue.stamps != nullptr) return std::max((count + kMaxTraced - 1) / kMaxTraced, 1u);
+  return std::max((count + issue.commands.count - 1) / issue.commands.count, 1u);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Lane>> Lane::create(const ArgumentHeap& heap, timeline::EntryGuard* guard) {
+  std::unique_ptr<Lane> lane(new (std::nothrow) Lane(heap, guard));
+  if (lane == nullptr) return error(StatusCode::kResourceExhausted, "metal: no memory for a lane");
+  HALYARD_RETURN_IF_ERROR(lane->open());
+  return lane;
+}
+
+Status Lane::open() {
+  queue_ = new_queue(device_.handle(), kQueueLimit);
+  if (!queue_) return failed("newCommandQueue", nil);
+  fence_ = new_fence(device_.handle());
+  if (!fence_) return failed("newFence", nil);
+  Retained<id<MTLSharedEvent>> event = new_shared_event(device_.handle());
+  if (!event) return failed("newSharedEvent", nil);
+  HALYARD_ASSIGN_OR_RETURN(watch_, device_.notifier().add(*this, std::move(event)));
+  return {};
+}
+
+Lane::~Lane() {
+  const ScopedPool pool;
+  if (watch_) {
+    device_.notifier().remove(*watch_);
+    watch_->detach();
+  }
+  for (Slot& slot : slots_) clear(slot);
+}
+
+// ---- Issue
+
+std::uint32_t Lane::buffers_of(const timeline::Issue& issue) noexcept {
+  const CommandBuffer* const recording = recording_of(issue);
+  if (recording == nullptr) return 1;
+  const std::uint32_t each = commands_per_buffer(issue, *recording);
+  return std::max((recording->work_in(issue.commands).count + each - 1) / each, 1u);
+}
+
+timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch,
+                                  timeline::Doorbell) noexcept {
+  timeline::IssueResult result;
+  if (abandoned()) {
+    result.status = cause_;
+    return result;
+  }
+  if (result.status = device_.loss(); !result.status.ok()) return result;
+  for (const timeline::Issue& issue : batch) {
+    const std::uint32_t in_flight = buffers_.load(std::memory_order_acquire);
+    const std::uint32_t needs = buffers_of(issue);
+    if (!has_reached(issue.sequence - std::min<std::uint64_t>(issue.sequence, kMaxInFlight)) ||
+        (in_flight != 0 && in_flight + needs > kMaxInFlight)) {
+      result.busy = true;
+      break;
+    }
+    Slot& slot = this->slot(issue.sequence);
+    result.status = encode(issue, slot);
+    if (!result.status.ok()) {
+      clear(slot);
+      break;
+    }
+    buffers_.fetch_add(needs, std::memory_order_relaxed);
+    ++result.count;
+  }
+  for (const timeline::Issue& issue : batch.first(result.count)) {
+    for (Submission& buffer : slot(issue.sequence).buffers) buffer.commit();
+    // From here on another thread may see it end and release its buffers.
+    issued_.store(issue.sequence, std::memory_order_seq_cst);
+  }
+  return result;
+}
+
+Status Lane::encode(const timeline::Issue& issue, Slot& slot) {
+  slot.ended = 0;
+  slot.buffers.shrink(0);
+  slot.edges.shrink(0);
+  if (!slot.edges.make_room(issue.waits.size()) || !slot.buffers.make_room(buffers_of(issue))) {
+    return error(StatusCode::kResourceExhausted, "metal: no memory for a submission");
+  }
+  HALYARD_ASSIGN_OR_RETURN(Submission first, Submission::begin(queue_.get()));
+  for (const timeline::Edge& edge : issue.waits) {
+    auto& producer = static_cast<Lane&>(*edge.queue);
+    if (producer.has_reached(edge.sequence)) continue;
+    first.wait(producer.watch_->event(), edge.sequence);
+    (void)slot.edges.push_back(edge);
+  }
+  if (!has_reached(issue.sequence - 1)) first.wait(watch_->event(), issue.sequence - 1);
+  (void)slot.buffers.push_back(std::move(first));
+  {
+    Encoder encoder(device_, fence_.get());
+    encoder.begin(slot.buffers.back().buffer());
+    HALYARD_RETURN_IF_ERROR(encode_work(issue, slot, encoder));
+  }
+  slot.buffers.back().signal(watch_->event(), issue.sequence);
+  return {};
+}
+
+Status Lane::begin_buffer(Slot& slot, Encoder& encoder) {
+  if (!order_) {
+    order_ = new_shared_event(device_.handle());
+    if (!order_) return failed("newSharedEvent", nil);
+  }
+  HALYARD_ASSIGN_OR_RETURN(Submission next, Submission::begin(queue_.get()));
+  encoder.end();
+  slot.buffers.back().signal(order_.get(), ++order_value_);
+  next.wait(order_.get(), order_value_);
+  (void)slot.buffers.push_back(std::move(next));
+  encoder.begin(slot.buffers.back().buffer());
+  return {};
+}
+
+Status Lane::encode_work(const timeline::Issue& issue, Slot& slot, Encoder& encoder) {
+  const hal::Operation& operation = operation_of(issue);
+  if (operation.kind == hal::OperationKind::kCommand) {
+    const hal::Command& command = operation.command;
+    hal::ArgumentBlock block;
+    if (const std::uint64_t bytes = argument_bytes(command); bytes != 0) {
+      HALYARD_RETURN_IF_ERROR(slot.arguments.reset(heap_, bytes));
+      block = slot.arguments.take(bytes);
+      ArgumentWriter(command.dispatch, block).set_all(command.dispatch, nullptr);
+    }
+    if (issue.stamps != nullptr) {
+      HALYARD_RETURN_IF_ERROR(slot.stamping.begin(*issue.stamps, 1));
+      slot.stamping.command(0, {.name = hal::name_of(command)});
+    }
+    return encoder.add(command, nullptr, block);
+  }
+  const CommandBuffer* const recording = recording_of(issue);
+  if (recording == nullptr) {
+    return issue.stamps != nullptr ? slot.stamping.begin(*issue.stamps, 0) : Status();
+  }
+  const timeline::CommandSpan span = recording->work_in(issue.commands);
+  if (issue.stamps != nullptr) {
+    HALYARD_RETURN_IF_ERROR(slot.stamping.begin(*issue.stamps, span.count));
+  }
+  const bool has_instances = recording->instances().count != 0;
+  const std::uint32_t instance = has_instances ? operation.instance : 0;
+  if (has_instances && issue.commands.first == 0) {
+    recording->write_arguments(instance, operation.table);
+  }
+  const std::uint32_t each = commands_per_buffer(issue, *recording);
+  return recording->encode(
+      encoder, instance, operation.table, span,
+      [&](std::uint32_t k) -> Status {
+        const std::uint32_t at = k - span.first;
+        return at != 0 && at % each == 0 ? begin_buffer(slot, encoder) : Status();
+      },
+      [&](std::uint32_t, std::uint32_t index) -> Status {
+        if (issue.stamps != nullptr) {
+          slot.stamping.command(static_cast<std::uint32_t>(slot.buffers.size() - 1),
+                                recording->recording().labels[index]);
+        }
+        return {};
+      });
+}
+
+void Lane::clear(Slot& slot) noexcept {
+  slot.stamping.forget();
+  slot.buffers.shrink(0);
+  slot.edges.shrink(0);
+}
+
+// ---- Progress
+
+bool Lane::has_ended(Slot& slot) noexcept {
+  for (; slot.ended < slot.buffers.size(); ++slot.ended) {
+    const Submission& buffer = slot.buffers[slot.ended];
+    switch (buffer.state()) {
+      case Submission::State::kRunning:
+        return false;
+      case Submission::State::kDone:
+        break;
+      case Submission::State::kFailed: {
+        NSError* const error = buffer.error();
+        if (is_final(error)) device_.physical().close_for_good();
+        device_.lose(fault(error));
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+// A wait on the device also ends if the buffer that was to signal fails and signals, or if the
+// value was set by hand after a loss. Neither is what was waited for.
+bool Lane::edges_hold(Slot& slot) noexcept {
+  while (!slot.edges.empty()) {
+    const timeline::Edge& edge = slot.edges.back();
+    auto& producer = static_cast<Lane&>(*edge.queue);
+    // Asked here: perhaps no other thread does.
+    if (!producer.has_reached(edge.sequence)) (void)producer.look();
+    if (!producer.has_reached(edge.sequence)) return false;
+    slot.edges.shrink(slot.edges.size() - 1);
+  }
+  return true;
+}
+
+void Lane::retire(Slot& slot) noexcept {
+  slot.stamping.collect({slot.buffers.data(), slot.buffers.size()});
+  buffers_.fetch_sub(static_cast<std::uint32_t>(slot.buffers.size()), std::memory_order_release);
+  slot.buffers.shrink(0);
+}
+
+// Never waits for the lock: a thread that has it, of another lane perhaps, may be looking at this
+// one. It sees what this would have seen, or the caller looks again.
+std::uint64_t Lane::look() noexcept {
+  if (!mutex_.try_lock()) return reached_.load(std::memory_order_acquire);
+  std::uint64_t reached = reached_.load(std::memory_order_relaxed);
+  const std::uint64_t issued = issued_.load(std::memory_order_seq_cst);
+  while (!abandoned() && !device_.lost() && reached < issued) {
+    Slot& next = slot(reached + 1);
+    if (!has_ended(next) || !edges_hold(next)) break;
+    retire(next);
+    reached_.store(++reached, std::memory_order_release);
+  }
+  mutex_.unlock();
+  watch_->list().advance(reached);
+  return reached;
+}
+
+timeline::Progress Lane::poll() noexcept {
+  if (abandoned()) return {.sequence = reached_.load(std::memory_order_acquire), .fault = cause_};
+  const std::uint64_t reached = look();
+  return {.sequence = reached, .fault = device_.loss()};
+}
+
+Status Lane::probe() noexcept {
+  if (abandoned()) return cause_;
+  (void)look();
+  // A buffer that failed and did not signal holds this lane up: its own lane knows.
+  if (!device_.lost() && mutex_.try_lock()) {
+    if (!abandoned() &&
+        reached_.load(std::memory_order_relaxed) < issued_.load(std::memory_order_seq_cst)) {
+      for (const timeline::Edge& edge : slot(reached_.load(std::memory_order_relaxed) + 1).edges) {
+        auto& producer = static_cast<Lane&>(*edge.queue);
+        if (!producer.has_reached(edge.sequence)) (void)producer.probe();
+      }
+    }
+    mutex_.unlock();
+  }
+  return device_.loss();
+}
+
+Status Lane::arm(std::uint64_t sequence, base::Notify& notify) noexcept {
+  if (device_.lost()) {
+    notify.notify();
+    return device_.loss();
+  }
+  watch_->arm(sequence, notify);
+  // A loss in between has notified what was armed before it.
+  if (ended()) notify.notify();
+  return device_.loss();
+}
+
+// ---- Abandoning
+
+void Lane::raise_all() noexcept {
+  if (order_) metal::raise(order_.get(), order_value_);
+  metal::raise(watch_->event(), issued_.load(std::memory_order_seq_cst));
+}
+
+timeline::Abandoned Lane::abandon(const Status& cause, Nanoseconds waited) noexcept {
+  using timeline::Abandoned;
+  base::LockGuard lock(mutex_);
+  if (!abandoned()) {
+    cause_ = cause;
+    abandoned_.store(true, std::memory_order_seq_cst);
+  }
+  if (end_ != Abandoned::kStopping) return end_;
+  // What is in flight cannot be taken back, only let run to its end: its submissions have failed.
+  // Of a device that is not lost it ends by itself, unless it waits for one that is.
+  if (device_.lost() || waited > 0) raise_all();
+  bool running = false;
+  const std::uint64_t issued = issued_.load(std::memory_order_seq_cst);
+  for (std::uint64_t at = reached_.load(std::memory_order_relaxed) + 1; at <= issued; ++at) {
+    for (const Submission& buffer : slot(at).buffers) {
+      running |= buffer.state() == Submission::State::kRunning;
+    }
+  }
+  if (!running) {
+    for (std::uint64_t at = reached_.load(std::memory_order_relaxed) + 1; at <= issued; ++at) {
+      clear(slot(at));
+    }
+    end_ = Abandoned::kStopped;
+  } else if (waited >= kPatience) {
+    // The listener's thread may serve another runtime when this one's engine is gone.
+    watch_->list().close();
+    end_ = Abandoned::kStillRunning;
+  }
+  return end_;
+}
+
+}  // namespace halyard::inline v0::metal

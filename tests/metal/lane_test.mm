@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The metal lane against the contract of timeline::NativeQueue, and against what Apple documents:
+// the simulated framework reports what it forbids.
+#include "drivers/metal/lane.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "base/failing_calls.h"
+#include "base/keep_for_good.h"
+#include "metal/metal_test_util.h"
+#include "trace/tracer.h"
+
+namespace halyard::metal {
+namespace {
+
+using MetalLane = MetalTest;
+
+// Once as it comes, once with all that Apple's documents permit.
+class MetalOrder : public MetalTest, public ::testing::WithParamInterface<bool> {
+ protected:
+  void SetUp() override {
+    sim::metal::Options options;
+    if (GetParam()) options.adversities = sim::metal::Adversities::all();
+    begin(options);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Of, MetalOrder, ::testing::Bool(), [](const auto& which) {
+  return std::string(which.param ? "AnAdverseDevice" : "ADevice");
+});
+
+TEST_P(MetalOrder, RunsIssuedWorkInOrder) {
+  const auto lane = native().lane();
+  const auto a = native().memory(64), b = native().memory(64);
+  const hal::Operation first = fill(a, 0x0403'0201);
+  const hal::Operation second =
+      command(hal::Command(hal::CopyCommand{range(a, 0, 64), range(b, 0, 64)}));
+  const hal::Operation third = fill(a, 0);
+  ASSERT_EQ(issue(*lane, first, 1).count, 1u);
+  ASSERT_EQ(issue(*lane, second, 2).count, 1u);
+  ASSERT_EQ(issue(*lane, third, 3).count, 1u);
+  wait_until(*lane, 3);
+  EXPECT_EQ(b->host_pointer()[0], std::byte{1});
+  EXPECT_EQ(b->host_pointer()[63], std::byte{4});
+  EXPECT_EQ(a->host_pointer()[63], std::byte{0});
+}
+
+TEST_P(MetalOrder, AnEdgeHoldsWorkBack) {
+  Gate gate(native());
+  const auto lane = native().lane();
+  const auto memory = native().memory(4);
+  const hal::Operation write = fill(memory, ~0u);
+  const hal::Operation clear = fill(memory, 0);
+  ASSERT_EQ(issue(*lane, clear, 1).count, 1u);
+  ASSERT_EQ(issue(*lane, kBarrier, 2, {gate.at(1)}).count, 1u);
+  ASSERT_EQ(issue(*lane, write, 3, {gate.at(2)}).count, 1u);
+  gate.open(1);
+  wait_until(*lane, 2);
+  EXPECT_EQ(lane->poll().sequence, 2u);
+  EXPECT_EQ(memory->host_pointer()[0], std::byte{0});
+  gate.open(2);
+  wait_until(*lane, 3);
+  EXPECT_EQ(memory->host_pointer()[0], std::byte{0xff});
+}
+
+TEST_P(MetalOrder, WaitsForEachOfSeveralEdges) {
+  Gate first(native()), second(native()), third(native());
+  const auto lane = native().lane();
+  ASSERT_EQ(issue(*lane, kBarrier, 1, {first.at(1), second.at(1), third.at(1)}).count, 1u);
+  first.open(1);
+  third.open(1);
+  EXPECT_EQ(lane->poll().sequence, 0u);
+  second.open(1);
+  wait_until(*lane, 1);
+}
+
+TEST_P(MetalOrder, RunsLanesWithEdgesBothWays) {
+  const auto first = native().lane(), second = native().lane();
+  constexpr std::uint64_t kLinks = 100;
+  for (std::uint64_t i = 1; i <= kLinks; ++i) {
+    ASSERT_EQ(issue(*first, kBarrier, i, {Edge{second.get(), i - 1}}).count, 1u);
+    ASSERT_EQ(issue(*second, kBarrier, i, {Edge{first.get(), i}}).count, 1u);
+  }
+  wait_until(*second, kLinks);
+}
+
+// Each wait parks for ever: one that is lost hangs.
+TEST_P(MetalOrder, NoArmingIsLostWhileWorkEnds) {
+  const auto first = native().lane(), second = native().lane();
+  const auto serve = [](Lane& lane) {
+    const ScopedPool pool;
+    for (std::uint64_t i = 1; i <= 200; ++i) {
+      ASSERT_EQ(issue(lane, kBarrier, i).count, 1u);
+      wait_until(lane, i);
+    }
+  };
+  std::thread other([&] { serve(*second); });
+  serve(*first);
+  other.join();
+}
+
+TEST_F(MetalLane, IsBusyWhenFullAndTakesTheRestLater) {
+  Gate gate(native());
+  const auto lane = native().lane();
+  EXPECT_EQ(lane->capabilities().max_in_flight, kMaxInFlight);
+  EXPECT_TRUE(lane->capabilities().marks_every_submission);
+  ASSERT_EQ(issue(*lane, kBarrier, 1, {gate.at(1)}).count, 1u);
+  std::vector<timeline::Issue> batch;
+  for (std::uint64_t i = 2; i <= kMaxInFlight + 3; ++i) {
+    batch.push_back({.operation = &kBarrier, .sequence = i, .want_marker = false});
+  }
+  const auto first = lane->issue(batch, timeline::Doorbell::kRing);
+  EXPECT_EQ(first.count, kMaxInFlight - 1);
+  EXPECT_TRUE(first.busy);
+  EXPECT_TRUE(first.status.ok());
+  const auto refused = issue(*lane, kBarrier, kMaxInFlight + 1);
+  EXPECT_EQ(refused.count, 0u);
+  EXPECT_TRUE(refused.busy);
+  gate.open(1);
+  wait_until(*lane, kMaxInFlight);
+  ASSERT_EQ(issue(*lane, kBarrier, kMaxInFlight + 1).count, 1u);
+  wait_until(*lane, kMaxInFlight + 1);
+}
+
+TEST_F(MetalLane, ArmNotifiesAtOnceForWhatIsReached) {
+  const auto lane = native().lane();
+  ASSERT_EQ(issue(*lane, kBarrier, 1).count, 1u);
+  while (lane->poll().sequence < 1) sched_yield();
+  CountingNotify notify;
+  ASSERT_TRUE(lane->arm(1, notify).ok());
+  EXPECT_EQ(notify.count, 1);
+}
+
+TEST_F(MetalLane, ArmNotifiesOnceTheEarliestIsReached) {
+  Gate gate(native());
+  CountingNotify notify, probe;
+  ASSERT_TRUE(gate.lane().arm(9, notify).ok());
+  ASSERT_TRUE(gate.lane().arm(2, notify).ok());
+  ASSERT_TRUE(gate.lane().arm(5, notify).ok());
+  ASSERT_TRUE(gate.lane().arm(1, probe).ok());
+  gate.open(1);
+  while (probe.count == 0) sched_yield();
+  EXPECT_EQ(notify.count, 0);
+  gate.open(2);
+  while (notify.count == 0) sched_yield();
+  EXPECT_EQ(notify.count, 1);
+}
+
+TEST_F(MetalLane, AnArmingBelowWhatMetalWatchesIsNotLost) {
+  Gate gate(native()), other(native());
+  for (std::uint64_t i = 1; i <= 40; ++i) {
+    CountingNotify late, early, elsewhere;
+    ASSERT_TRUE(gate.lane().arm(2 * i, late).ok());
+    if (i % 3 == 0) sched_yield();
+    ASSERT_TRUE(gate.lane().arm(2 * i - 1, early).ok());
+    ASSERT_TRUE(other.lane().arm(i, elsewhere).ok());
+    gate.open(2 * i - 1);
+    while (early.count == 0) sched_yield();
+    EXPECT_EQ(late.count, 0);
+    other.open(i);
+    while (elsewhere.count == 0) sched_yield();
+    gate.open(2 * i);
+    while (late.count == 0) sched_yield();
+  }
+}
+
+TEST_F(MetalLane, LanesEndWithArmingsThatAreNeverReached) {
+  for (int i = 0; i < 50; ++i) {
+    CountingNotify notify;
+    const auto lane = native().lane();
+    ASSERT_TRUE(lane->arm(7, notify).ok());
+    if (i % 2 == 0) sched_yield();
+    EXPECT_EQ(notify.count, 0);
+  }
+}
+
+TEST_F(MetalLane, AnAbandonedLaneStopsWithTheWorkThatRunsAndTouchesNothingAfterwards) {
+  const auto lane = native().lane();
+  const auto memory = native().memory(1u << 16);
+  const hal::Operation write = fill(memory, 0x0707'0707);
+  ASSERT_EQ(issue(*lane, kBarrier, 1).count, 1u);
+  wait_until(*lane, 1);
+  ASSERT_EQ(issue(*lane, write, 2).count, 1u);
+  ASSERT_EQ(stop(*lane), timeline::Abandoned::kStopped);
+  EXPECT_EQ(memory->host_pointer()[0], std::byte{7}) << "stopped, but the device had not written";
+  EXPECT_EQ(lane->poll().sequence, 1u);
+  EXPECT_EQ(lane->poll().fault.message(), "gone");
+  const auto refused = issue(*lane, kBarrier, 3);
+  EXPECT_EQ(refused.count, 0u);
+  EXPECT_FALSE(refused.busy);
+  EXPECT_EQ(refused.status.message(), "gone");
+}
+
+TEST_F(MetalLane, WorkThatDoesNotEndIsLeftRunningAndNotifiesNoMore) {
+  sets_events_ = true;
+  auto gate = std::make_unique<Gate>(native());
+  auto lane = native().lane();
+  ASSERT_EQ(issue(*lane, kBarrier, 1, {gate->at(1)}).count, 1u);
+  CountingNotify notify;
+  EXPECT_TRUE(lane->arm(1, notify).ok());
+  EXPECT_EQ(lane->abandon(Status(StatusCode::kDeviceLost, "gone"), 0),
+            timeline::Abandoned::kStopping);
+  EXPECT_EQ(lane->abandon({}, Lane::kPatience), timeline::Abandoned::kStillRunning);
+  EXPECT_EQ(notify.count, 1) << "early: nothing of it is armed any more";
+  // The test has no other process to leave it to.
+  gate->open(1);
+  wait_until(gate->lane(), 1);
+  sim::metal::drain_process();
+}
+
+TEST_F(MetalLane, ARefusedSubmissionHasNoEffect) {
+  const auto lane = native().lane();
+  const auto memory = native().memory(64);
+  std::fill_n(memory->host_pointer(), 64, std::byte{0});
+  const hal::Operation write = fill(memory, ~0u);
+  const hal::Operation odd = command(hal::Command(hal::FillCommand{range(memory, 1, 3), 0xff, 1}));
+  const struct {
+    const char* site;
+    const hal::Operation& operation;
+  } rows[] = {{"metal.commandBufferWithUnretainedReferences", write},
+              {"metal.blitCommandEncoder", write},
+              {"metal.computeCommandEncoderWithDispatchType", odd}};
+  for (const auto& [site, operation] : rows) {
+    const halyard::testing::FailingCalls failing(site);
+    const timeline::Issue batch[] = {{.operation = &operation, .sequence = 1, .want_marker = false},
+                                     {.operation = &kBarrier, .sequence = 2, .want_marker = false}};
+    const auto result = lane->issue(batch, timeline::Doorbell::kRing);
+    EXPECT_EQ(result.count, 0u) << site;
+    EXPECT_FALSE(result.busy || result.started) << site;
+    EXPECT_EQ(result.status.code(), StatusCode::kResourceExhausted) << site;
+    EXPECT_EQ(failing.failed(), 1) << site;
+  }
+  ASSERT_EQ(issue(*lane, kBarrier, 1).count, 1u) << "its sequence is given to the next one";
+  wait_until(*lane, 1);
+  EXPECT_EQ(memory->host_pointer()[0], std::byte{0});
+}
+
+// Blits have whole words on macOS; the driver's kernels have the rest.
+TEST_P(MetalOrder, FillsAndCopiesAtEveryAlignment) {
+  const auto lane = native().lane();
+  const auto from = native().memory(64), to = native().memory(64);
+  std::uint64_t sequence = 0;
+  for (std::uint64_t offset = 0; offset < 5; ++offset) {
+    for (std::uint64_t length : {0, 1, 2, 3, 4, 5, 8, 17}) {
+      for (std::uint32_t pattern_size : {1, 2, 4}) {
+        std::fill_n(from->host_pointer(), 64, std::byte{0xee});
+        std::fill_n(to->host_pointer(), 64, std::byte{0xdd});
+        const std::uint64_t whole = length / pattern_size * pattern_size;
+        const hal::Operation write = command(
+            hal::Command(hal::FillCommand{range(from, offset, whole), 0x0403'0201, pattern_size}));
+        const hal::Operation copy = command(hal::Command(
+            hal::CopyCommand{range(from, offset, length), range(to, 7 - offset, length)}));
+        ASSERT_EQ(issue(*lane, write, ++sequence).count, 1u);
+        ASSERT_EQ(issue(*lane, copy, ++sequence).count, 1u);
+        wait_until(*lane, sequence);
+        for (std::uint64_t i = 0; i < 64; ++i) {
+          const bool filled = i >= offset && i < offset + whole;
+          const auto byte = filled ? std::byte((i - offset) % pattern_size + 1) : std::byte{0xee};
+          ASSERT_EQ(from->host_pointer()[i], byte) << offset << ' ' << length << ' ' << i;
+          const std::uint64_t begin = 7 - offset;
+          const bool copied = i >= begin && i < begin + length;
+          ASSERT_EQ(to->host_pointer()[i],
+                    copied ? from->host_pointer()[i - begin + offset] : std::byte{0xdd})
+              << offset << ' ' << length << ' ' << i;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(MetalLane, StampsATracedSubmissionWithTheTimesOfItsBuffer) {
+  trace::Tracer tracer(Clock::steady());
+  const auto lane = native().lane();
+  const auto memory = native().memory(64);
+  const hal::Operation write = fill(memory, 0);
+  trace::Stamps stamps;
+  stamps.tracer = &tracer;
+  const Nanoseconds before = host_time();
+  ASSERT_EQ(issue(*lane, write, 1, {}, &stamps).count, 1u);
+  wait_until(*lane, 1);
+  // A double of seconds is good to a microsecond.
+  EXPECT_GE(stamps.begin + 1000, before);
+  EXPECT_GE(stamps.end, stamps.begin);
+  EXPECT_LE(stamps.end, host_time() + 1000);
+}
+
+}  // namespace
+}  // namespace halyard::metal

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the tests of the metal driver share: a process of the simulated framework for each test, and
+// lanes without an engine. Included by Objective-C++ sources.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/parker.h"
+#include "drivers/metal/allocator.h"
+#include "drivers/metal/command_buffer.h"
+#include "drivers/metal/functions.h"
+#include "drivers/metal/lane.h"
+#include "drivers/metal/native_device.h"
+#include "drivers/metal/retained.h"
+#include "hal/command.h"
+#include "halyard/base/clock.h"
+#include "simulation/metal/framework/process.h"
+
+namespace halyard::metal {
+
+using timeline::Edge;
+
+class CountingNotify final : public base::Notify {
+ public:
+  void notify() noexcept override { ++count; }
+  std::atomic<int> count{0};
+};
+
+// An open device with lanes of its own.
+class Native {
+ public:
+  explicit Native(const DeviceOptions& options = {.page = 16384, .split_after = 64},
+                  std::size_t index = 0)
+      : heap_(ArgumentHeap::create(open(options, index)).value()) {}
+
+  const ArgumentHeap& heap() const { return heap_; }
+  NativeDevice& device() const { return heap_.device(); }
+  std::unique_ptr<Lane> lane() { return Lane::create(heap_, nullptr).value(); }
+  Ref<DeviceMemory> memory(std::uint64_t size,
+                           hal::MemoryType type = hal::MemoryType::kHostVisible) {
+    return DeviceMemory::allocate(heap_.shared_device(), size, 0, type, nullptr).value();
+  }
+
+ private:
+  static Ref<NativeDevice> open(const DeviceOptions& options, std::size_t index) {
+    const auto all = copy_all_devices();
+    auto physical =
+        PhysicalDevice::create(Retained<id<MTLDevice>>::share([all.get() objectAtIndex:index]));
+    return NativeDevice::create(physical.value(), options).value();
+  }
+  ArgumentHeap heap_;
+};
+
+// Each test is a process of its own to Metal. At its end nothing was misused, and no object lives.
+class MetalTest : public ::testing::Test {
+ protected:
+  bool sets_events_ = false;  // the test abandons a lane with work in flight
+
+  // Before native() is used.
+  void begin(sim::metal::Options options = {}) {
+    end();
+    options.prints = options.aborts = false;
+    sim::metal::begin_process(std::move(options));
+    pool_.emplace();
+    began_ = true;
+  }
+  void SetUp() override { begin(); }
+  void TearDown() override { end(); }
+  Native& native() {
+    if (native_ == nullptr) native_ = std::make_unique<Native>();
+    return *native_;
+  }
+  void end() {
+    if (!std::exchange(began_, false)) return;
+    native_.reset();
+    pool_.reset();
+    // Blocks that have been called are released a little later, and events with them.
+    for (int i = 0; i < 1000 && sim::metal::live_objects("MTLSharedEvent") != 0; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    const auto result = sim::metal::end_process();
+    // Of a lane that was abandoned: what its buffers signal later is there already.
+    if (!result.misuse.starts_with("event-not-larger") || !sets_events_) {
+      EXPECT_EQ(result.misuse, "");
+    }
+    EXPECT_EQ(result.leaks, "");
+  }
+
+ private:
+  bool began_ = false;
+  std::optional<ScopedPool> pool_;
+  std::unique_ptr<Native> native_;
+};
+
+inline timeline::IssueResult issue(Lane& lane, const hal::Operation& operation,
+                                   std::uint64_t sequence, const std::vector<Edge>& waits = {},
+                                   trace::Stamps* stamps = nullptr) {
+  const timeline::Issue issue{.waits = waits,
+                              .operation = &operation,
+                              .sequence = sequence,
+                              .want_marker = false,
+                              .stamps = stamps};
+  return lane.issue({&issue, 1}, timeline::Doorbell::kRing);
+}
+
+inline const hal::Operation kBarrier;
+
+// A lane whose sequence the test advances. Others may wait for what it was not given yet: an event
+// takes that, though the engine never does it.
+class Gate {
+ public:
+  explicit Gate(Native& native) : lane_(native.lane()) {}
+
+  Lane& lane() { return *lane_; }
+  Edge at(std::uint64_t sequence) { return {lane_.get(), sequence}; }
+  void open(std::uint64_t sequence) {
+    while (opened_ < sequence) ASSERT_EQ(issue(*lane_, kBarrier, ++opened_).count, 1u);
+  }
+
+ private:
+  const std::unique_ptr<Lane> lane_;
+  std::uint64_t opened_ = 0;
+};
+
+// Sleeps until the lane has reached `sequence`, as a waiter of the engine does, but for ever: a
+// lost notification hangs.
+inline void wait_until(Lane& lane, std::uint64_t sequence) {
+  base::Parker& parker = base::ParkerPool::acquire();
+  for (;;) {
+    const ScopedPool pool;
+    const std::uint32_t epoch = parker.prepare();
+    const timeline::Progress progress = lane.poll();
+    ASSERT_TRUE(progress.fault.ok()) << progress.fault.to_string();
+    if (progress.sequence >= sequence) break;
+    ASSERT_TRUE(lane.arm(sequence, parker).ok());
+    parker.park(epoch, Deadline::kForeverTime);
+  }
+  base::ParkerPool::release(parker);
+}
+
+// Polls, and probes, until there is a fault, and returns it; ok if there is none for some seconds.
+inline Status fault_of(Lane& lane) {
+  const Nanoseconds end = Clock::steady().now() + 10'000'000'000;
+  while (Clock::steady().now() < end) {
+    const ScopedPool pool;
+    (void)lane.probe();
+    const timeline::Progress progress = lane.poll();
+    if (!progress.fault.ok()) return progress.fault;
+  }
+  ADD_FAILURE() << "no fault; the lane has reached " << lane.poll().sequence;
+  return {};
+}
+
+// Asks as the engine does, until the lane has stopped or was given up.
+inline timeline::Abandoned stop(Lane& lane) {
+  const Status gone(StatusCode::kDeviceLost, "gone");
+  for (;;) {
+    const ScopedPool pool;
+    const timeline::Abandoned answer = lane.abandon(gone, 0);
+    if (answer != timeline::Abandoned::kStopping) return answer;
+  }
+}
+
+inline hal::Operation command(const hal::Command& command) {
+  hal::Operation operation;
+  operation.kind = hal::OperationKind::kCommand;
+  operation.command = command;
+  return operation;
+}
+
+inline hal::CommandRange range(const Ref<DeviceMemory>& memory, std::uint64_t offset,
+                               std::uint64_t length) {
+  return {.memory = memory.get(), .offset = offset, .length = length};
+}
+
+inline hal::Operation fill(const Ref<DeviceMemory>& memory, std::uint32_t pattern) {
+  return command(
+      hal::Command(hal::FillCommand{range(memory, 0, memory->size()), pattern, sizeof pattern}));
+}
+
+}  // namespace halyard::metal

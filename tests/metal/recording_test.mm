@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Recordings and dispatches on a lane without an engine: replays that are in flight at the same
+// time, argument buffers that are kept, barriers, and recordings of many commands.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "drivers/metal/executable.h"
+#include "metal/metal_test_util.h"
+
+namespace halyard::metal {
+namespace {
+
+constexpr std::uint32_t kWords = 64;
+constexpr std::uint32_t kMix = 0, kMany = 1;
+
+// Once as it comes, once with all that Apple's documents permit.
+class MetalRecording : public MetalTest, public ::testing::WithParamInterface<bool> {
+ protected:
+  void SetUp() override {
+    sim::metal::Options options;
+    if (GetParam()) options.adversities = sim::metal::Adversities::all();
+    options.adversities.small_pipelines = false;  // in a test of its own
+    begin(options);
+  }
+  void TearDown() override {
+    executable_ = nullptr;
+    MetalTest::TearDown();
+  }
+  // Words of memory, all of this value.
+  Ref<DeviceMemory> words(std::uint32_t value) {
+    Ref<DeviceMemory> memory = native().memory(kWords * 4);
+    std::ranges::fill(of(memory), value);
+    return memory;
+  }
+  static std::span<std::uint32_t> of(const Ref<DeviceMemory>& memory) {
+    return {reinterpret_cast<std::uint32_t*>(memory->host_pointer()), kWords};
+  }
+  static hal::CommandRange slot(std::uint32_t index) {
+    hal::CommandRange range;
+    range.slot = index;
+    range.length = kWords * 4;
+    return range;
+  }
+  static hal::CommandRange whole(const Ref<DeviceMemory>& memory) {
+    return range(memory, 0, memory->size());
+  }
+  Executable& executable() {
+    if (!executable_) {
+      std::ifstream file(
+          std::filesystem::canonical("/proc/self/exe").parent_path() / "kernels/metal_kernels.hyx",
+          std::ios::binary);
+      const std::vector<char> bytes((std::istreambuf_iterator<char>(file)),
+                                    std::istreambuf_iterator<char>());
+      executable_ =
+          Executable::load(native().heap().shared_device(),
+                           kernel::Hyx::parse(std::as_bytes(std::span(bytes)), "kernels").value())
+              .value();
+    }
+    return static_cast<Executable&>(*executable_);
+  }
+  hal::Command dispatch(std::uint32_t function, std::span<const hal::CommandRange> bindings,
+                        std::span<const std::uint32_t> constants) {
+    check(executable().prepare(function));
+    hal::DispatchCommand command{};
+    command.executable = &executable();
+    command.function = function;
+    std::ranges::fill(command.groups, 1u);
+    command.bindings = bindings.data();
+    command.binding_count = static_cast<std::uint32_t>(bindings.size());
+    command.constants = reinterpret_cast<const std::byte*>(constants.data());
+    command.constants_size = static_cast<std::uint32_t>(constants.size_bytes());
+    return hal::Command(command);
+  }
+  // y = 3 * y + x + by
+  hal::Command mix(std::span<const hal::CommandRange> bindings,
+                   std::span<const std::uint32_t> constants) {
+    return dispatch(kMix, bindings, constants);
+  }
+  std::unique_ptr<hal::NativeCommands> prepare(const hal::RecordedCommands& recording) {
+    return CommandBuffer::create(native().heap(), recording).value();
+  }
+
+ private:
+  Ref<hal::ExecutableImpl> executable_;
+};
+INSTANTIATE_TEST_SUITE_P(Of, MetalRecording, ::testing::Bool(), [](const auto& which) {
+  return std::string(which.param ? "AnAdverseDevice" : "ADevice");
+});
+
+hal::Operation replay(const hal::NativeCommands& commands, std::uint32_t instance,
+                      const hal::BoundRange* table) {
+  hal::Operation operation;
+  operation.kind = hal::OperationKind::kExecute;
+  operation.native = &commands;
+  operation.instance = instance;
+  operation.table = table;
+  return operation;
+}
+
+constexpr std::uint32_t kConstants[] = {7, kWords};
+
+TEST_P(MetalRecording, WithoutSlotsReplaysAreInFlightTogether) {
+  Gate gate(native());
+  const auto lane = native().lane();
+  const auto y = words(1), x = words(5);
+  const hal::CommandRange bindings[] = {whole(x), whole(y)};
+  const hal::Command commands[] = {mix(bindings, kConstants)};
+  const hal::RecordedCommands recording{.commands = commands, .edges = {}};
+  const auto prepared = prepare(recording);
+  EXPECT_EQ(prepared->instances().count, 0u);
+  const hal::Operation operation = replay(*prepared, 0, nullptr);
+  ASSERT_EQ(issue(*lane, operation, 1, {gate.at(1)}).count, 1u);
+  ASSERT_EQ(issue(*lane, operation, 2).count, 1u);
+  ASSERT_EQ(issue(*lane, operation, 3).count, 1u);
+  gate.open(1);
+  wait_until(*lane, 3);
+  EXPECT_EQ(of(y)[kWords - 1], ((1u * 3 + 12) * 3 + 12) * 3 + 12);
+}
+
+TEST_P(MetalRecording, EachInstanceHasItsOwnArguments) {
+  Gate gate(native());
+  const auto lane = native().lane();
+  const auto x = words(5);
+  const hal::CommandRange bindings[] = {slot(0), slot(1)};
+  const hal::Command commands[] = {mix(bindings, kConstants)};
+  const hal::RecordedCommands recording{.commands = commands, .edges = {}, .slot_count = 2};
+  const auto prepared = prepare(recording);
+  ASSERT_EQ(prepared->instances().count, CommandBuffer::kInstances);
+  EXPECT_EQ(prepared->instances().reuse, hal::InstanceReuse::kRetired);
+  std::vector<Ref<DeviceMemory>> targets;
+  hal::BoundRange tables[CommandBuffer::kInstances][2];
+  hal::Operation operations[CommandBuffer::kInstances];
+  for (std::uint32_t i = 0; i < CommandBuffer::kInstances; ++i) {
+    targets.push_back(words(i));
+    tables[i][0] = {x.get(), 0, kWords * 4};
+    tables[i][1] = {targets[i].get(), 0, kWords * 4};
+    operations[i] = replay(*prepared, i, tables[i]);
+    ASSERT_EQ(issue(*lane, operations[i], i + 1, {gate.at(1)}).count, 1u);
+  }
+  gate.open(1);
+  wait_until(*lane, CommandBuffer::kInstances);
+  for (std::uint32_t i = 0; i < CommandBuffer::kInstances; ++i) {
+    EXPECT_EQ(of(targets[i])[0], i * 3 + 12);
+  }
+}
+
+TEST_P(MetalRecording, AReplayWritesTheBindingsThatHaveChanged) {
+  const auto lane = native().lane();
+  const auto first = words(5), second = words(6), y = words(1), z = words(2);
+  const hal::CommandRange mixed[] = {slot(0), slot(1)}, fixed[] = {whole(first), slot(1)};
+  const hal::Command commands[] = {mix(mixed, kConstants), hal::Command(), mix(fixed, kConstants)};
+  const hal::RecordedCommands recording{.commands = commands, .edges = {}, .slot_count = 2};
+  const auto prepared = prepare(recording);
+  std::uint64_t sequence = 0;
+  std::uint32_t expected[] = {1, 2};
+  const auto run = [&](const Ref<DeviceMemory>& x, std::uint32_t x_value, int target) {
+    const hal::BoundRange table[] = {{x.get(), 0, kWords * 4},
+                                     {(target == 0 ? y : z).get(), 0, kWords * 4}};
+    const hal::Operation operation = replay(*prepared, 0, table);
+    ASSERT_EQ(issue(*lane, operation, ++sequence).count, 1u);
+    wait_until(*lane, sequence);
+    expected[target] = (expected[target] * 3 + x_value + 7) * 3 + 12;
+    EXPECT_EQ(of(y)[3], expected[0]) << sequence;
+    EXPECT_EQ(of(z)[3], expected[1]) << sequence;
+  };
+  run(first, 5, 0);
+  run(first, 5, 0);
+  run(second, 6, 0);
+  run(second, 6, 1);
+  run(first, 5, 1);
+  run(first, 5, 0);
+}
+
+// Every command depends on the one before, of another kind, through barriers alone.
+TEST_P(MetalRecording, BarriersOrderCommandsOfEveryKind) {
+  const auto lane = native().lane();
+  const auto x = words(5), y = words(1), z = words(0);
+  const hal::CommandRange bindings[] = {whole(x), whole(y)}, back[] = {whole(y), whole(x)};
+  const hal::Command barrier;
+  const hal::Command commands[] = {
+      mix(bindings, kConstants),  // y = 15
+      barrier,
+      hal::Command(hal::CopyCommand{whole(y), whole(z)}),  // z = 15
+      barrier,
+      hal::Command(hal::FillCommand{whole(y), 2, 4}),  // by a kernel: y = 2
+      barrier,
+      mix(back, kConstants),  // x = 15 + 2 + 7 = 24
+      barrier,
+      hal::Command(hal::FillCommand{whole(y), 0, 1}),  // by a blit: y = 0
+      barrier,
+      hal::Command(hal::CopyCommand{whole(x), whole(y)}),  // y = 24
+      barrier,
+      mix(bindings, kConstants),  // y = 72 + 24 + 7
+  };
+  const hal::RecordedCommands recording{.commands = commands, .edges = {}};
+  const auto prepared = prepare(recording);
+  ASSERT_EQ(issue(*lane, replay(*prepared, 0, nullptr), 1).count, 1u);
+  wait_until(*lane, 1);
+  EXPECT_EQ(of(z)[9], 15u);
+  EXPECT_EQ(of(x)[9], 24u);
+  EXPECT_EQ(of(y)[9], 103u);
+}
+
+// More commands than a command buffer should hold: several, in order, as one submission or in
+// parts.
+TEST_P(MetalRecording, OfManyCommandsIsSplit) {
+  const auto lane = native().lane();
+  const auto x = words(5), y = words(1);
+  const hal::CommandRange bindings[] = {whole(x), whole(y)};
+  std::vector<hal::Command> commands;
+  std::uint32_t expected = 1;
+  for (int i = 0; i < 200; ++i) {
+    commands.push_back(mix(bindings, kConstants));
+    commands.push_back(hal::Command());
+    expected = expected * 3 + 12;
+  }
+  const hal::RecordedCommands recording{.commands = commands, .edges = {}};
+  const auto prepared = prepare(recording);
+  EXPECT_EQ(prepared->depth(), 4u);
+  const hal::Operation operation = replay(*prepared, 0, nullptr);
+  timeline::Issue issue{.waits = {}, .operation = &operation, .sequence = 1, .want_marker = false};
+  issue.commands = {.first = 0, .count = 4};
+  ASSERT_EQ(lane->issue({&issue, 1}, timeline::Doorbell::kRing).count, 1u);
+  wait_until(*lane, 1);
+  EXPECT_EQ(of(y)[kWords - 1], expected);
+  std::ranges::fill(of(y), 1u);
+  issue.sequence = 2;
+  issue.commands = {.first = 0, .count = 3};
+  ASSERT_EQ(lane->issue({&issue, 1}, timeline::Doorbell::kRing).count, 1u);
+  issue.sequence = 3;
+  issue.commands = {.first = 3, .count = 1};
+  ASSERT_EQ(lane->issue({&issue, 1}, timeline::Doorbell::kRing).count, 1u);
+  wait_until(*lane, 3);
+  EXPECT_EQ(of(y)[kWords - 1], expected);
+}
+
+TEST_P(MetalRecording, HasMoreBindingsThanMetalHasBuffers) {
+  const auto lane = native().lane();
+  const auto z = words(0);
+  std::vector<Ref<DeviceMemory>> values;
+  std::vector<hal::CommandRange> bindings{whole(z)};
+  for (std::uint32_t i = 0; i < 33; ++i) {
+    values.push_back(words(i));
+    bindings.push_back(whole(values.back()));
+  }
+  const std::uint32_t kOne[] = {1};
+  const hal::Operation operation = command(dispatch(kMany, bindings, kOne));
+  ASSERT_EQ(issue(*lane, operation, 1).count, 1u);
+  wait_until(*lane, 1);
+  EXPECT_EQ(of(z)[0], 0u + 9 * 2 + 19 * 3 + 29 * 5 + 32 * 7);
+}
+
+TEST_P(MetalRecording, GroupCountsAreReadWhenTheDispatchRuns) {
+  const auto lane = native().lane();
+  const auto x = words(5), y = words(1), counts = words(0);
+  const hal::CommandRange bindings[] = {whole(x), whole(y)};
+  const hal::CommandRange read = range(counts, 16, 12);
+  hal::Command indirect = mix(bindings, kConstants);
+  indirect.dispatch.counts = &read;
+  const hal::Command commands[] = {indirect,  // of no groups
+                                   hal::Command(),
+                                   hal::Command(hal::FillCommand{range(counts, 16, 12), 1, 4}),
+                                   hal::Command(), indirect};
+  const hal::RecordedCommands recording{.commands = commands, .edges = {}};
+  const auto prepared = prepare(recording);
+  ASSERT_EQ(issue(*lane, replay(*prepared, 0, nullptr), 1).count, 1u);
+  wait_until(*lane, 1);
+  EXPECT_EQ(of(y)[0], 15u);
+}
+
+TEST_P(MetalRecording, APipelineThatTakesFewerItemsIsUnavailable) {
+  executable();  // of no process before this one
+  sim::metal::Options options;
+  options.max_threads = 32;
+  TearDown();
+  begin(options);
+  const Status status = executable().prepare(kMix);
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_NE(status.message().find("64 items in a workgroup; its pipeline takes 32"),
+            std::string_view::npos)
+      << status.message();
+  EXPECT_TRUE(executable().prepare(kMany).ok());
+}
+
+// A warning comes with a library and an error.
+TEST_P(MetalRecording, ALibraryWithAWarningIsALibrary) {
+  sim::metal::Options options;
+  options.compile_warnings = true;
+  begin(options);
+  EXPECT_TRUE(executable().prepare(kMix).ok());
+}
+
+}  // namespace
+}  // namespace halyard::metal

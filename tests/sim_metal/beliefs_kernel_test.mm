@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What programs believe of Metal and what holds: dispatches, pipelines, the language.
+//
+// No test: 31 (64-bit atomics by family), because the simulated compiler does not know families.
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "sim_metal/metal_test.h"
+
+namespace metal_tests {
+namespace {
+
+class KernelBeliefs : public MetalTest {};
+
+constexpr char kPlain[] = R"(
+  #include <metal_stdlib>
+  using namespace metal;
+  kernel void set(device uint* out [[buffer(0)]], constant uint& value [[buffer(1)]],
+                  uint i [[thread_position_in_grid]]) { out[i] = value; }
+  kernel void add(device uint* out [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+    out[i] += 1;
+  }
+  kernel void twice(device uint* out [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+    out[i] *= 2;
+  })";
+
+// 17. Without a barrier the dispatches of a concurrent encoder run in any order.
+TEST_F(KernelBeliefs, B17_ConcurrentDispatches_InterleaveUnlessThereIsABarrier) {
+  for (const bool has_barrier : {false, true}) {
+    int wrong = 0;
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+      Options options;
+      options.adversities.interleave_dispatches = true;
+      options.seed = seed;
+      options.prints = false;
+      begin_process(options);
+      pool_ = [[NSAutoreleasePool alloc] init];
+      device_ = MTLCreateSystemDefaultDevice();
+      queue_ = [device_ newCommandQueue];
+      id<MTLComputePipelineState> const add = pipeline(kPlain, "add"),
+                                        twice = pipeline(kPlain, "twice");
+      id<MTLBuffer> const target = buffer(16);
+      std::memset([target contents], 0, 16);
+      id<MTLCommandBuffer> const commands = [queue_ commandBuffer];
+      id<MTLComputeCommandEncoder> const encoder =
+          [commands computeCommandEncoderWithDispatchType:MTLDispatchTypeConcurrent];
+      [encoder setBuffer:target offset:0 atIndex:0];
+      for (id<MTLComputePipelineState> state : {add, twice}) {
+        [encoder setComputePipelineState:state];
+        [encoder dispatchThreadgroups:MTLSizeMake(1, 1, 1)
+                threadsPerThreadgroup:MTLSizeMake(4, 1, 1)];
+        if (has_barrier) [encoder memoryBarrierWithScope:MTLBarrierScopeBuffers];
+      }
+      [encoder endEncoding];
+      finish(commands);
+      wrong += words(target)[0] == 2 ? 0 : 1;
+      [target release];
+      [add release];
+      [twice release];
+      [queue_ release];
+      [device_ release];
+      [pool_ release];
+      EXPECT_EQ(end_process().leaks, "");
+    }
+    if (has_barrier) {
+      EXPECT_EQ(wrong, 0);
+    } else {
+      EXPECT_GT(wrong, 0);
+    }
+  }
+}
+
+// 23. tinygrad dispatches (0,0,0) on purpose (graph/metal.py:85).
+TEST_F(KernelBeliefs, B23_NoGroups_RunNothing) {
+  begin();
+  id<MTLComputePipelineState> const state = pipeline(kPlain, "add");
+  id<MTLBuffer> const target = buffer(16);
+  std::memset([target contents], 0, 16);
+  id<MTLCommandBuffer> const commands = [queue_ commandBuffer];
+  id<MTLComputeCommandEncoder> const encoder = [commands computeCommandEncoder];
+  [encoder setComputePipelineState:state];
+  [encoder setBuffer:target offset:0 atIndex:0];
+  [encoder dispatchThreadgroups:MTLSizeMake(0, 0, 0) threadsPerThreadgroup:MTLSizeMake(4, 1, 1)];
+  [encoder endEncoding];
+  finish(commands);
+  EXPECT_EQ([commands status], MTLCommandBufferStatusCompleted);
+  EXPECT_EQ(words(target)[0], 0U);
+  [target release];
+  [state release];
+  expect_misuse("empty-dispatch");
+}
+
+// 25. Offsets of `constant` buffers: 4 bytes on Apple GPUs, 256 on Mac1 and Mac2 (dawn,
+// PhysicalDeviceMTL.mm:875).
+TEST_F(KernelBeliefs, B25_ConstantOffset_AlignsByFamily) {
+  for (const DeviceKind kind : {DeviceKind::kUnified, DeviceKind::kDiscrete}) {
+    Options options;
+    options.devices = {kind};
+    options.prints = false;
+    begin_process(options);
+    pool_ = [[NSAutoreleasePool alloc] init];
+    device_ = MTLCreateSystemDefaultDevice();
+    queue_ = [device_ newCommandQueue];
+    id<MTLComputePipelineState> const state = pipeline(kPlain, "set");
+    id<MTLBuffer> const target = buffer(16), constants = buffer(64);
+    words(constants)[1] = 77;
+    id<MTLCommandBuffer> const commands = [queue_ commandBuffer];
+    id<MTLComputeCommandEncoder> const encoder = [commands computeCommandEncoder];
+    [encoder setComputePipelineState:state];
+    [encoder setBuffer:target offset:0 atIndex:0];
+    [encoder setBuffer:constants offset:4 atIndex:1];
+    [encoder dispatchThreadgroups:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(4, 1, 1)];
+    [encoder endEncoding];
+    finish(commands);
+    EXPECT_EQ(words(target)[3], 77U);
+    EXPECT_EQ(has_misuse("offset-alignment"), kind == DeviceKind::kDiscrete);
+    [constants release];
+    [target release];
+    [state release];
+    [queue_ release];
+    [device_ release];
+    [pool_ release];
+    EXPECT_EQ(end_process().leaks, "");
+  }
+}
+
+// 26. Threadgroup memory is a multiple of 16 bytes and undefined at first (Apple).
+TEST_F(KernelBeliefs, B26_ThreadgroupMemory_IsNotZero) {
+  begin();
+  id<MTLComputePipelineState> const state = pipeline(R"(
+    #include <metal_stdlib>
+    using namespace metal;
+    kernel void peek(device uint* out [[buffer(0)]], threadgroup uint* memory [[threadgroup(0)]],
+                     uint i [[thread_index_in_threadgroup]]) { out[i] = memory[i]; })",
+                                                     "peek");
+  id<MTLBuffer> const target = buffer(16);
+  std::memset([target contents], 0, 16);
+  for (const NSUInteger length : {16U, 20U}) {
+    EXPECT_FALSE(has_misuse("threadgroup-length"));
+    id<MTLCommandBuffer> const commands = [queue_ commandBuffer];
+    id<MTLComputeCommandEncoder> const encoder = [commands computeCommandEncoder];
+    [encoder setComputePipelineState:state];
+    [encoder setBuffer:target offset:0 atIndex:0];
+    [encoder setThreadgroupMemoryLength:length atIndex:0];
+    [encoder dispatchThreadgroups:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(4, 1, 1)];
+    [encoder endEncoding];
+    finish(commands);
+    EXPECT_NE(words(target)[0], 0U);
+  }
+  [target release];
+  [state release];
+  expect_misuse("threadgroup-length");
+}
+
+// 27, 28. A pipeline's limits are its own: ask maxTotalThreadsPerThreadgroup, threadExecutionWidth.
+TEST_F(KernelBeliefs, B27_Pipeline_HasLimitsOfItsOwn) {
+  bool has_448 = false, has_832 = false, has_32 = false, has_64 = false;
+  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
+    Options options;
+    options.adversities.small_pipelines = true;
+    options.seed = seed;
+    options.prints = false;
+    begin_process(options);
+    pool_ = [[NSAutoreleasePool alloc] init];
+    device_ = MTLCreateSystemDefaultDevice();
+    queue_ = [device_ newCommandQueue];
+    id<MTLComputePipelineState> const state = pipeline(kPlain, "add");
+    has_448 |= [state maxTotalThreadsPerThreadgroup] == 448;
+    has_832 |= [state maxTotalThreadsPerThreadgroup] == 832;
+    has_32 |= [state threadExecutionWidth] == 32;
+    has_64 |= [state threadExecutionWidth] == 64;
+    id<MTLBuffer> const target = buffer(4096);
+    run(state, target, [state maxTotalThreadsPerThreadgroup]);
+    EXPECT_FALSE(has_misuse("threads-per-threadgroup"));
+    run(state, target, 1024);
+    EXPECT_TRUE(has_misuse("threads-per-threadgroup"));
+    [target release];
+    [state release];
+    [queue_ release];
+    [device_ release];
+    [pool_ release];
+    EXPECT_EQ(end_process().leaks, "");
+  }
+  EXPECT_TRUE(has_448 && has_832 && has_32 && has_64);
+}
+
+// 29. Floats are fast by default: no NaN. Safe by mathMode, before macOS 15 by fastMathEnabled.
+TEST_F(KernelBeliefs, B29_MathIsFast_UnlessSafe) {
+  constexpr char kNan[] = R"(
+    #include <metal_stdlib>
+    using namespace metal;
+    kernel void nan(device float* values [[buffer(0)]]) {
+      float x = values[0];
+      values[1] = x != x ? 1.0f : 0.0f;
+    })";
+  begin();
+  for (const bool is_fast : {true, false}) {
+    MTLCompileOptions* const options = [[MTLCompileOptions alloc] init];
+    EXPECT_EQ([options mathMode], MTLMathModeFast);
+    EXPECT_TRUE([options fastMathEnabled]);
+    if (!is_fast) [options setFastMathEnabled:NO];
+    EXPECT_EQ([options mathMode], is_fast ? MTLMathModeFast : MTLMathModeSafe);
+    id<MTLComputePipelineState> const state = pipeline(kNan, "nan", options);
+    id<MTLBuffer> const target = buffer(16);
+    floats(target)[0] = std::nanf("");
+    run(state, target);
+    EXPECT_EQ(floats(target)[1], is_fast ? 0.0F : 1.0F);
+    [target release];
+    [state release];
+    [options release];
+  }
+}
+
+// 30. A library may come with an error object that holds warnings (dawn, ShaderModuleMTL.mm:582).
+TEST_F(KernelBeliefs, B30_LibraryWithWarnings_SetsError) {
+  Options options;
+  options.compile_warnings = true;
+  begin(options);
+  NSError* error = nil;
+  id<MTLLibrary> const good = [device_ newLibraryWithSource:[NSString stringWithUTF8String:kPlain]
+                                                    options:nil
+                                                      error:&error];
+  EXPECT_TRUE(good != nil);
+  EXPECT_EQ([error code], MTLLibraryErrorCompileWarning);
+  [good release];
+  error = nil;
+  EXPECT_TRUE([device_ newLibraryWithSource:@"kernel void broken(" options:nil
+                                      error:&error] == nil);
+  EXPECT_EQ([error code], MTLLibraryErrorCompileFailure);
+}
+
+// 32. MSL has only the weak compare-exchange, which may fail without a reason.
+TEST_F(KernelBeliefs, B32_CompareExchange_MayFailForNoReason) {
+  begin();
+  id<MTLComputePipelineState> const state = pipeline(R"(
+    #include <metal_stdlib>
+    using namespace metal;
+    kernel void exchange(device atomic_uint* words [[buffer(0)]], device uint* out [[buffer(1)]]) {
+      for (uint i = 0; i < 4; ++i) {
+        uint expected = i;
+        uint tries = 0;
+        while (!atomic_compare_exchange_weak_explicit(words, &expected, i + 1, memory_order_relaxed,
+                                                      memory_order_relaxed)) {
+          expected = i;
+          ++tries;
+        }
+        out[0] += tries;
+      }
+    })",
+                                                     "exchange");
+  id<MTLBuffer> const target = buffer(16), tries = buffer(16);
+  words(target)[0] = 0;
+  words(tries)[0] = 0;
+  id<MTLCommandBuffer> const commands = [queue_ commandBuffer];
+  id<MTLComputeCommandEncoder> const encoder = [commands computeCommandEncoder];
+  [encoder setComputePipelineState:state];
+  [encoder setBuffer:target offset:0 atIndex:0];
+  [encoder setBuffer:tries offset:0 atIndex:1];
+  [encoder dispatchThreadgroups:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(1, 1, 1)];
+  [encoder endEncoding];
+  finish(commands);
+  EXPECT_EQ(words(target)[0], 4U);
+  EXPECT_GT(words(tries)[0], 0U);
+  [tries release];
+  [target release];
+  [state release];
+}
+
+// 33, 34. A watchdog ends kernels that take long or spin on memory of the host (mlx#3142).
+TEST_F(KernelBeliefs, B33_EndlessKernel_TimesOut) {
+  Options options;
+  options.kernel_budget = 100'000;
+  begin(options);
+  id<MTLComputePipelineState> const state = pipeline(R"(
+    #include <metal_stdlib>
+    using namespace metal;
+    kernel void spin(device atomic_uint* flag [[buffer(0)]]) {
+      while (atomic_load_explicit(flag, memory_order_relaxed) == 0) {
+      }
+    })",
+                                                     "spin");
+  id<MTLBuffer> const target = buffer(16);
+  words(target)[0] = 0;
+  run(state, target);
+  EXPECT_EQ(last_error_, MTLCommandBufferErrorTimeout);
+  [target release];
+  [state release];
+}
+
+// 37. Indirect commands: what they bind needs useResource: (tinygrad, graph/metal.py).
+TEST_F(KernelBeliefs, B37_IndirectCommands_NeedUseResource) {
+  begin();
+  id<MTLLibrary> const made = library(kPlain);
+  MTLComputePipelineDescriptor* const wanted = [[MTLComputePipelineDescriptor alloc] init];
+  id<MTLFunction> const function = [made newFunctionWithName:@"add"];
+  [wanted setComputeFunction:function];
+  [wanted setSupportIndirectCommandBuffers:YES];
+  id<MTLComputePipelineState> const state =
+      [device_ newComputePipelineStateWithDescriptor:wanted
+                                             options:MTLPipelineOptionNone
+                                          reflection:nullptr
+                                               error:nullptr];
+  MTLIndirectCommandBufferDescriptor* const descriptor =
+      [[MTLIndirectCommandBufferDescriptor alloc] init];
+  [descriptor setCommandTypes:MTLIndirectCommandTypeConcurrentDispatch];
+  [descriptor setMaxKernelBufferBindCount:4];
+  id<MTLIndirectCommandBuffer> const indirect =
+      [device_ newIndirectCommandBufferWithDescriptor:descriptor
+                                      maxCommandCount:1
+                                              options:MTLResourceStorageModeShared];
+  id<MTLBuffer> const target = buffer(16);
+  std::memset([target contents], 0, 16);
+  id<MTLIndirectComputeCommand> const command = [indirect indirectComputeCommandAtIndex:0];
+  [command setComputePipelineState:state];
+  [command setKernelBuffer:target offset:0 atIndex:0];
+  [command concurrentDispatchThreadgroups:MTLSizeMake(1, 1, 1)
+                    threadsPerThreadgroup:MTLSizeMake(4, 1, 1)];
+  for (const bool is_used : {true, false}) {
+    EXPECT_FALSE(has_misuse("missing-use-resource"));
+    id<MTLCommandBuffer> const commands = [queue_ commandBuffer];
+    id<MTLComputeCommandEncoder> const encoder = [commands computeCommandEncoder];
+    if (is_used) [encoder useResource:target usage:kReadWriteUsage];
+    [encoder executeCommandsInBuffer:indirect withRange:NSRange{0, 1}];
+    [encoder endEncoding];
+    finish(commands);
+  }
+  EXPECT_EQ(words(target)[3], 2U);
+  [target release];
+  [indirect release];
+  [descriptor release];
+  [state release];
+  [function release];
+  [wanted release];
+  [made release];
+  expect_misuse("missing-use-resource");
+}
+
+// 41. sin and the like are fast:: unless options or precise:: say otherwise (objc2, MTLLibrary).
+TEST_F(KernelBeliefs, B41_PlainFunctions_AreFast) {
+  constexpr char kSin[] = R"(
+    #include <metal_stdlib>
+    using namespace metal;
+    kernel void both(device float* values [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+      float x = values[i];
+      values[64 + i] = sin(x);
+      values[128 + i] = precise::sin(x);
+    })";
+  begin();
+  for (const bool is_precise : {false, true}) {
+    MTLCompileOptions* const options = [[MTLCompileOptions alloc] init];
+    [options setMathMode:MTLMathModeSafe];
+    if (is_precise) {
+      [options setMathFloatingPointFunctions:MTLMathFloatingPointFunctionsPrecise];
+    }
+    id<MTLComputePipelineState> const state = pipeline(kSin, "both", options);
+    id<MTLBuffer> const target = buffer(1024);
+    for (int i = 0; i < 64; ++i) floats(target)[i] = 0.1F + static_cast<float>(i) * 0.05F;
+    run(state, target, 64);
+    int different = 0;
+    for (int i = 0; i < 64; ++i) different += floats(target)[64 + i] != floats(target)[128 + i];
+    EXPECT_EQ(different == 0, is_precise);
+    [target release];
+    [state release];
+    [options release];
+  }
+}
+
+// 42. Groups that do not divide the grid need Apple4 or Mac2 (Apple, Metal Feature Set Tables).
+TEST_F(KernelBeliefs, B42_NonuniformGroups_NeedAFamily) {
+  for (const int family : {1007, 1003}) {
+    Options options;
+    options.unified_family = family;
+    options.prints = false;
+    begin_process(options);
+    pool_ = [[NSAutoreleasePool alloc] init];
+    device_ = MTLCreateSystemDefaultDevice();
+    queue_ = [device_ newCommandQueue];
+    id<MTLComputePipelineState> const state = pipeline(kPlain, "add");
+    id<MTLBuffer> const target = buffer(64);
+    std::memset([target contents], 0, 64);
+    id<MTLCommandBuffer> const commands = [queue_ commandBuffer];
+    id<MTLComputeCommandEncoder> const encoder = [commands computeCommandEncoder];
+    [encoder setComputePipelineState:state];
+    [encoder setBuffer:target offset:0 atIndex:0];
+    [encoder dispatchThreads:MTLSizeMake(5, 1, 1) threadsPerThreadgroup:MTLSizeMake(4, 1, 1)];
+    [encoder endEncoding];
+    finish(commands);
+    EXPECT_EQ(words(target)[4], family == 1007 ? 1U : 0U);
+    EXPECT_EQ(words(target)[5], 0U);
+    EXPECT_EQ(has_misuse("nonuniform-threadgroups"), family != 1007);
+    [target release];
+    [state release];
+    [queue_ release];
+    [device_ release];
+    [pool_ release];
+    EXPECT_EQ(end_process().leaks, "");
+  }
+}
+
+// 43. A function that uses undefined function constants cannot be made without values.
+TEST_F(KernelBeliefs, B43_FunctionConstants_HaveNoDefaults) {
+  begin();
+  id<MTLLibrary> const made = library(R"(
+    #include <metal_stdlib>
+    using namespace metal;
+    constant uint kValue [[function_constant(0)]];
+    kernel void put(device uint* out [[buffer(0)]]) { out[0] = kValue; })");
+  EXPECT_TRUE([made newFunctionWithName:@"put"] == nil);
+  MTLFunctionConstantValues* const values = [[MTLFunctionConstantValues alloc] init];
+  NSError* error = nil;
+  EXPECT_TRUE([made newFunctionWithName:@"put" constantValues:values error:&error] == nil);
+  EXPECT_TRUE(error != nil);
+  const std::uint32_t five = 5;
+  [values setConstantValue:&five type:MTLDataTypeUInt atIndex:0];
+  id<MTLFunction> const function = [made newFunctionWithName:@"put"
+                                              constantValues:values
+                                                       error:&error];
+  ASSERT_TRUE(function != nil);
+  id<MTLComputePipelineState> const state = [device_ newComputePipelineStateWithFunction:function
+                                                                                   error:&error];
+  id<MTLBuffer> const target = buffer(16);
+  run(state, target);
+  EXPECT_EQ(words(target)[0], 5U);
+  [target release];
+  [state release];
+  [function release];
+  [values release];
+  [made release];
+}
+
+}  // namespace
+}  // namespace metal_tests
