@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A random number that nobody can predict.
+// An unpredictable random number.
 #pragma once
 
 #include <cstdint>

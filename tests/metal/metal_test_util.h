@@ -84,8 +84,9 @@ class MetalTest : public ::testing::Test {
     native_.reset();
     pool_.reset();
     // Blocks that have been called are released a little later, and events with them.
-    for (int i = 0; i < 1000 && sim::metal::live_objects("MTLSharedEvent") != 0; ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const Nanoseconds until = Clock::steady().now() + 20'000'000'000;
+    while (sim::metal::live_objects("MTLSharedEvent") != 0 && Clock::steady().now() < until) {
+      sched_yield();
     }
     const auto result = sim::metal::end_process();
     // Of a lane that was abandoned: what its buffers signal later is there already.

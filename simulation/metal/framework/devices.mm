@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Metal's functions: which devices there are, and who is told when one is removed. And captures.
+// Metal's functions: the list of devices, the observers of a removal, and captures.
 #include <cstdlib>
 #include <cstring>
 #include <vector>

@@ -42,7 +42,7 @@ HALYARD_SIM_METAL_EXPORT std::uint64_t live_objects(const std::string& class_nam
 HALYARD_SIM_METAL_EXPORT std::string leaks_text();
 
 // Waits until no committed command buffer is in flight and all handlers have returned. Buffers
-// that wait for an event that nobody signals end by the timeout.
+// that wait for an event without a signal end by the timeout.
 HALYARD_SIM_METAL_EXPORT void drain_process();
 
 // The next command buffer that the device `index` executes fails with `code`, an

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Sets HALYARD_SIM_MSL_SOURCES, with absolute paths. Those who use them also need simulation/fiber.cpp
+# Sets HALYARD_SIM_MSL_SOURCES, with absolute paths. Targets with them also need simulation/fiber.cpp
 # and base/content_hash.cpp.
 set(msl ${CMAKE_CURRENT_LIST_DIR})
 # The texts of shim/ become strings of the library.

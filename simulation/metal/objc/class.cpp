@@ -218,8 +218,6 @@ const Selectors& selectors() {
                                                .release = find_selector("release"),
                                                .autorelease = find_selector("autorelease"),
                                                .dealloc = find_selector("dealloc"),
-                                               .initialize = find_selector("initialize"),
-                                               .load = find_selector("load"),
                                                .copy = find_selector("copy"),
                                                .init = find_selector("init"),
                                                .allocate = find_selector("alloc"),
@@ -227,9 +225,7 @@ const Selectors& selectors() {
                                                .is_kind_of = find_selector("isKindOfClass:"),
                                                .responds_to = find_selector("respondsToSelector:"),
                                                .cxx_construct = find_selector(".cxx_construct"),
-                                               .cxx_destruct = find_selector(".cxx_destruct"),
-                                               .does_not_recognize =
-                                                   find_selector("doesNotRecognizeSelector:")};
+                                               .cxx_destruct = find_selector(".cxx_destruct")};
   return *all;
 }
 

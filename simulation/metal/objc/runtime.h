@@ -109,8 +109,8 @@ R send(Object* receiver, Selector selector, A... arguments) {
 
 // Selectors that the runtime itself sends.
 struct Selectors {
-  Selector retain, release, autorelease, dealloc, initialize, load, copy, init, allocate, class_of,
-      is_kind_of, responds_to, cxx_construct, cxx_destruct, does_not_recognize;
+  Selector retain, release, autorelease, dealloc, copy, init, allocate, class_of, is_kind_of,
+      responds_to, cxx_construct, cxx_destruct;
 };
 const Selectors& selectors();
 
