@@ -39,6 +39,10 @@
 //     builds"). Tensor parameters are checked, by their constants. halyard/hal/launch.h makes these
 //     constants, and checks ranks, types, tiles and sizes that must be equal.
 //
+// A submission that fails when it is issued may have run in part, and that part may still run when
+// its signals fail. So memory that it writes is used again after wait_idle() of its queue, or by
+// work of the same queue. Its handles may be dropped at once, as everywhere.
+//
 // A submission may signal a failed semaphore: the work runs, the other signals advance, and that
 // semaphore keeps its failure. Duplicate waits or signals of one semaphore keep the largest value.
 // Safe from any thread.
