@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What base/ asks of the system, in a simulation build: threads, futexes, time, spinning. Stands in
-// for base/clock.cpp, base/futex.cpp and base/thread.cpp.
+// What base/ asks of the system, in a simulation build: threads, futexes, time, spinning, the number of
+// processors. Stands in for base/clock.cpp, futex.cpp, thread.cpp and processor_count.cpp.
 #include <algorithm>
 
 #include "base/futex.h"
+#include "base/machine.h"
 #include "base/thread.h"
 #include "halyard/base/clock.h"
 #include "simulation/explore/explorer.h"
@@ -36,6 +37,8 @@ Clock& Clock::steady() noexcept {
 }
 
 namespace base {
+
+unsigned processor_count() noexcept { return 2; }  // a seed is one schedule on every machine
 
 void decide_schedule(const void* address, Touch touch) noexcept {
   if (Explorer* const explorer = Explorer::current()) {

@@ -8,16 +8,10 @@
 #include <new>
 #include <utility>
 
-#include "base/sanitizers.h"
+#include "base/build.h"
 
 namespace halyard::inline v0::async::detail {
 namespace {
-
-#if HALYARD_ASAN || defined(HALYARD_SIMULATION)
-constexpr bool kPooled = false;  // so that AddressSanitizer, or poison, detects use after free
-#else
-constexpr bool kPooled = true;
-#endif
 
 constexpr std::size_t kStep = 64;      // bytes between two size classes: a cache line
 constexpr std::size_t kClasses = 64;   // frames above 4 KiB come from the heap
@@ -63,13 +57,13 @@ thread_local Pool pool;
 
 void* allocate_frame(std::size_t size) noexcept {
   const std::size_t index = (size - 1) / kStep;
-  if (kPooled && index < kClasses) return pool.take(index);
+  if (base::kKeepsFreedMemory && index < kClasses) return pool.take(index);
   return ::operator new(size, std::nothrow);
 }
 
 void free_frame(void* frame, std::size_t size) noexcept {
   const std::size_t index = (size - 1) / kStep;
-  if (kPooled && index < kClasses) return pool.give(index, frame);
+  if (base::kKeepsFreedMemory && index < kClasses) return pool.give(index, frame);
   ::operator delete(frame);
 }
 

@@ -2,9 +2,9 @@
 //
 // Packet: one command in a ring. Published by its own header word (as AQL packets are), so producer
 // and consumer share no index on the fast path.
+//
 // The header holds the kind and the lap of the slot. A packet is published when the lap is the one
 // that the consumer expects, so nothing needs to be cleared after use.
-// consumer expects. Nothing needs to be cleared after use.
 #pragma once
 
 #include <cstddef>

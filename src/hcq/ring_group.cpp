@@ -51,12 +51,8 @@ class SpinPermit {
 }  // namespace
 
 unsigned core_count() noexcept {
-#ifdef HALYARD_SIMULATION
-  return 2;  // a seed is the same schedule on every machine
-#else
   static const unsigned count = base::processor_count();
   return count;
-#endif
 }
 
 Status RingGroup::add(Ring& ring) noexcept {

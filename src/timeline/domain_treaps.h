@@ -6,6 +6,7 @@
 
 #include <new>
 
+#include "base/build.h"
 #include "base/treap.h"
 #include "timeline/domain.h"
 
@@ -13,13 +14,8 @@ namespace halyard::inline v0::timeline {
 
 class DomainTreaps {
  public:
-  // Domains below this one cost no allocation: the host and what a program usually opens. In a
-  // simulation it is so low that some domains do allocate.
-#ifdef HALYARD_SIMULATION
-  static constexpr Domain kInPlace = 2;
-#else
-  static constexpr Domain kInPlace = 4;
-#endif
+  // Domains below this one cost no allocation: the host and what a program usually opens.
+  static constexpr Domain kInPlace = base::kSmallBounds ? 2 : 4;
 
   DomainTreaps() noexcept = default;
   ~DomainTreaps() { delete[] others_; }

@@ -15,6 +15,7 @@
 
 #include "base/array.h"
 #include "base/atomic.h"
+#include "base/build.h"
 #include "base/intrusive_list.h"
 #include "base/mutex.h"
 #include "base/parker.h"
@@ -141,13 +142,8 @@ class Queue final : public RefCounted, public WorkItem {
   void enter() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
   void leave() noexcept { users_.fetch_sub(1, std::memory_order_release); }
 
-  // Submissions per drain under the issuer role (rule 15). The programs of a simulation are small;
-  // there it is so few that they need several drains.
-#ifdef HALYARD_SIMULATION
-  static constexpr std::size_t kBound = 3;
-#else
-  static constexpr std::size_t kBound = 64;
-#endif
+  // Submissions per drain under the issuer role (rule 15).
+  static constexpr std::size_t kBound = base::kSmallBounds ? 3 : 64;
   static constexpr std::uint64_t kMarkEvery = 32;  // submissions between markers at most (rule 20)
 
   Queue(Device& device, LaneSource& lanes, QueueOptions options);

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <new>
 
+#include "base/build.h"
 #include "base/format.h"
 #include "timeline/engine.h"
 #include "timeline/queue.h"
@@ -12,13 +13,7 @@
 namespace halyard::inline v0::timeline {
 namespace {
 
-// Submissions that are allocated at a time. The programs of a simulation are small; there it is so
-// few that some need several slabs.
-#ifdef HALYARD_SIMULATION
-constexpr std::size_t kSlabSize = 4;
-#else
-constexpr std::size_t kSlabSize = 64;
-#endif
+constexpr std::size_t kSlabSize = base::kSmallBounds ? 4 : 64;  // submissions at a time
 
 // Grows a node array to at least `count`; keeps nothing.
 template <class Node>

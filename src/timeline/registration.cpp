@@ -24,7 +24,7 @@ Result<Registration*> Registration::create(Semaphore& semaphore, std::uint64_t v
   // enough.
   void* memory = nullptr;
   if (value <= kMaxValue) {
-    memory = kSparesRegistrations
+    memory = base::kKeepsFreedMemory
                  ? semaphore.spare_registration_.exchange(nullptr, std::memory_order_acquire)
                  : nullptr;
     if (memory == nullptr) memory = ::operator new(sizeof(Registration), std::nothrow);
@@ -94,7 +94,7 @@ void Registration::release() noexcept {
   const Ref<Semaphore> semaphore = std::move(semaphore_);
   this->~Registration();
   void* memory = this;
-  if (kSparesRegistrations) {
+  if (base::kKeepsFreedMemory) {
     memory = semaphore->spare_registration_.exchange(memory, std::memory_order_acq_rel);
   }
   ::operator delete(memory);

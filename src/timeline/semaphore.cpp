@@ -65,7 +65,7 @@ Semaphore::~Semaphore() {
   if (checker_ != nullptr) [[unlikely]]
     checker_->forget(*this);
   (void)Status::adopt_record(failure_.load(std::memory_order_acquire));
-  if constexpr (kSparesRegistrations) {
+  if constexpr (base::kKeepsFreedMemory) {
     ::operator delete(spare_registration_.load(std::memory_order_acquire));
   }
   const_cast<volatile std::uint64_t&>(id_) = 0;  // a dead store otherwise

@@ -24,7 +24,7 @@
 
 #include "base/atomic.h"
 #include "base/mutex.h"
-#include "base/sanitizers.h"
+#include "base/build.h"
 #include "base/treap.h"
 #include "halyard/base/clock.h"
 #include "halyard/base/ref.h"
@@ -49,13 +49,6 @@ class Queue;
 class Registration;
 class Semaphore;
 class Submission;
-
-// Whether a semaphore keeps memory for the next one. Not in builds that detect use after free.
-#if HALYARD_ASAN || defined(HALYARD_SIMULATION) || defined(HALYARD_RELACY)
-inline constexpr bool kSparesRegistrations = false;
-#else
-inline constexpr bool kSparesRegistrations = true;
-#endif
 
 inline constexpr std::uint64_t kFailedBit = std::uint64_t{1} << 63;
 inline constexpr std::uint64_t kMaxValue = kFailedBit - 1;

@@ -3,78 +3,22 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
 #include <memory>
 #include <new>
 #include <utility>
 
+#include "hal/memory/freed_memory.h"
 #include "timeline/lane_tracker.h"
 
 namespace halyard::inline v0::hal {
 
 using Order = timeline::IssueSite::Order;
 
-namespace {
-
-#ifdef HALYARD_SIMULATION
-constexpr std::uint64_t kUnchecked = ~std::uint64_t{0};  // PoolSlab::used_to
-
-// The host cannot look into the memory of a real device.
-bool is_visible(const PoolBlock& block) noexcept {
-  return block.slab->memory->host_pointer() != nullptr;
-}
-
-std::byte* block_bytes(const PoolBlock& block) noexcept {
-  return block.slab->memory->host_pointer() + block.offset;
-}
-
-void fill_given_back(const PoolBlock& block) noexcept {
-  if (!is_visible(block)) return;
-  std::memset(block_bytes(block), static_cast<int>(kGivenBack), block.size);
-}
-
-// Precondition: it is free, and what it waited for has passed.
-void check_given_back(const PoolBlock& block) noexcept {
-  if (!is_visible(block)) return;
-  std::uint64_t& used_to = block.slab->used_to;
-  // The deallocation ended with its device, before the device reached it. What was issued before it
-  // may run on and write to the slab, which its payload holds.
-  if (block.frontier.lane != nullptr && block.frontier.lane->is_dead(block.frontier.sequence)) {
-    used_to = kUnchecked;
-  }
-  if (used_to == kUnchecked || block.offset >= used_to) return;
-  const std::byte* const bytes = block_bytes(block);
-  const std::size_t size = std::min(block.size, used_to - block.offset);
-  assert(bytes[0] == std::byte{kGivenBack} && std::memcmp(bytes, bytes + 1, size - 1) == 0 &&
-         "memory was written to after it was returned to its pool");
-  (void)bytes, (void)size;
-}
-
-void begin_block_use(const PoolBlock& block) noexcept {
-  if (!is_visible(block)) return;
-  const Frontier& frontier = block.frontier;
-  if (frontier.lane == nullptr || frontier.lane->retired() >= frontier.sequence)
-    check_given_back(block);
-  std::uint64_t& used_to = block.slab->used_to;
-  const std::uint64_t end = block.offset + block.size;
-  if (end <= used_to) return;
-  std::memset(block.slab->memory->host_pointer() + used_to, static_cast<int>(kGivenBack),
-              end - used_to);
-  used_to = end;
-}
-#else
-void fill_given_back(const PoolBlock&) noexcept {}
-void begin_block_use(const PoolBlock&) noexcept {}
-void check_given_back(const PoolBlock&) noexcept {}
-#endif
-
-}  // namespace
-
 PoolSpace::~PoolSpace() {
   assert(statistics_.blocks == 0 && "the holder of a block keeps the pool");
   for (PoolSlab* slab : slabs_) {
     for (PoolBlock* block = slab->first; block != nullptr;) {
-      if (block->linked() && block->frontier.lane == nullptr) check_given_back(*block);
+      if (block->linked() && block->frontier.lane == nullptr) check_freed(*block);
       if (block->linked()) free_.erase(*block);
       delete std::exchange(block, block->above);
     }
@@ -133,7 +77,7 @@ PoolBlock* PoolSpace::take(std::uint64_t size, bool hidden_waits,
     free_.push_back(*rest);
   }
   free_.erase(*best);
-  begin_block_use(*best);
+  begin_use(*best);
   if (best->was_used) ++statistics_.reuses;
   ++statistics_.blocks;
   statistics_.used_bytes += best->size;
@@ -142,7 +86,7 @@ PoolBlock* PoolSpace::take(std::uint64_t size, bool hidden_waits,
 }
 
 void PoolSpace::give(PoolBlock& block, const Frontier& frontier) noexcept {
-  if (frontier.lane == nullptr) fill_given_back(block);
+  if (frontier.lane == nullptr) fill_freed(block);
   block.frontier = frontier;
   block.was_used = true;
   free(block);
@@ -151,7 +95,7 @@ void PoolSpace::give(PoolBlock& block, const Frontier& frontier) noexcept {
 void PoolSpace::pass(const Frontier& frontier) noexcept {
   free_.for_each([&](PoolBlock& block) {
     if (block.frontier.lane != frontier.lane || block.frontier.sequence > frontier.sequence) return;
-    check_given_back(block);
+    check_freed(block);
     block.frontier = {};
   });
 }
@@ -193,7 +137,7 @@ void PoolSpace::settle(const timeline::LaneTracker* lane) noexcept {
   free_.for_each([](PoolBlock& block) {
     Frontier& frontier = block.frontier;
     if (frontier.lane == nullptr || frontier.lane->retired() < frontier.sequence) return;
-    check_given_back(block);
+    check_freed(block);
     frontier = {};
   });
   for (const auto& slab : slabs_) {
@@ -237,7 +181,7 @@ PoolSlabs PoolSpace::take_free_slabs(std::uint64_t keep) noexcept {
       continue;
     }
     PoolBlock& block = *slab->first;
-    check_given_back(block);
+    check_freed(block);
     statistics_.reserved_bytes -= block.size;
     --statistics_.slabs;
     free_.erase(block);

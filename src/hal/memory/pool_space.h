@@ -31,9 +31,7 @@ struct PoolSlab {
   Ref<Memory> memory;
   struct PoolBlock* first = nullptr;
   PoolSlab* next = nullptr;  // in PoolSlabs
-#ifdef HALYARD_SIMULATION
-  std::uint64_t used_to = 0;  // what lies above was never given
-#endif
+  std::uint64_t used_to = 0;  // what lies above was never given; of freed_memory.h
 };
 
 // Slabs that were taken out of a pool. Their memory goes with this: not under the pool's lock.
@@ -55,12 +53,6 @@ class PoolSlabs {
  private:
   PoolSlab* first_ = nullptr;
 };
-
-#ifdef HALYARD_SIMULATION
-// Fills returned memory: by its deallocation, in the order of the device's work, or where there is
-// none, by the caller of give(). A read after that finds this value, and a check finds any write.
-inline constexpr std::uint32_t kGivenBack = 0xdd;
-#endif
 
 struct FreeTag {};
 

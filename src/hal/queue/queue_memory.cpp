@@ -2,9 +2,11 @@
 //
 // Queue operations that give memory to buffers and take it back. For the device they are barriers;
 // what they do happens as they are issued, through their gates.
+#include "base/build.h"
 #include "hal/accesses.h"
 #include "hal/device.h"
 #include "hal/memory/buffer.h"
+#include "hal/memory/freed_memory.h"
 #include "hal/memory/pool.h"
 #include "hal/object.h"
 #include "hal/queue/queue.h"
@@ -78,12 +80,12 @@ Gate::Answer ask_deallocate(void* payload, timeline::IssueSite& site, Status& ca
     return Gate::Answer::kFail;
   }
   if (order == Order::kEdge) site.wait_for(*at.lane, at.sequence);
-#ifdef HALYARD_SIMULATION
-  const PoolBlock& block = memory.block();
-  self.operation.kind = OperationKind::kCommand;
-  self.operation.command =
-      Command(FillCommand{{block.slab->memory.get(), 0, block.offset, block.size}, kGivenBack, 1});
-#endif
+  if constexpr (base::kPoisonsFreedMemory) {
+    const PoolBlock& block = memory.block();
+    self.operation.kind = OperationKind::kCommand;
+    self.operation.command = Command(
+        FillCommand{{block.slab->memory.get(), 0, block.offset, block.size}, kFreedPattern, 1});
+  }
   return Gate::Answer::kGo;
 }
 
