@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "drivers/cpu/executable.h"
-#include "hal/executable.h"
+#include "hal/executable/executable.h"
 #include "hcq/ring_group.h"
 #include "machine.h"
 

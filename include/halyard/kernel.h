@@ -72,7 +72,7 @@
  *   hy_atomic_and(e, v)  hy_atomic_or(e, v)   hy_atomic_xor(e, v)
  *   hy_atomic_compare_exchange(e, expected, v)    stores v if e equals expected
  *
- * Tensor parameters are in halyard/kernel_tensor.h, mathematics in halyard/kernel_math.h; this
+ * Tensor parameters are in halyard/kernel/tensor.h, mathematics in halyard/kernel/math.h; this
  * header includes both.
  */
 #ifndef HALYARD_KERNEL_H_
@@ -88,7 +88,7 @@ typedef unsigned short ushort;
 typedef __fp16 half; /* a value is a float at once; _Float16 has arithmetic of its own */
 typedef __SIZE_TYPE__ size_t;
 
-/* On a CPU one call runs a whole group (kernel_cpu.h), on a GPU one item (kernel_device.h). */
+/* On a CPU one call runs a whole group (kernel/cpu.h), on a GPU one item (kernel/device.h). */
 #if defined(__NVPTX__) || defined(__AMDGCN__) || defined(HY_TEXT)
 #define HY_DEVICE
 #endif
@@ -194,7 +194,7 @@ struct hy_wg {
   HY_BODY(name, __VA_ARGS__);                                                                 \
   HY_ENTRY(name, x, y, z, __VA_ARGS__)                                                        \
   HY_BODY(name, __VA_ARGS__)
-#define HY_TYPES(name, ...) /* kernel_checked.h has some */
+#define HY_TYPES(name, ...) /* kernel/checked.h has some */
 #define HY_BODY(name, ...)                                                                       \
   HY_FN void hy_body_##name(const hy_index hy_gx, const hy_index hy_gy, const hy_index hy_gz,    \
                             const hy_index hy_cx, const hy_index hy_cy, const hy_index hy_cz,    \
@@ -274,14 +274,14 @@ struct hy_wg {
 #define HY_ITEMS_OF(k, ...) hy$items$##k
 
 #ifdef HY_DEVICE
-#include "halyard/kernel_device.h"
+#include "halyard/kernel/device.h"
 #else
-#include "halyard/kernel_cpu.h"
+#include "halyard/kernel/cpu.h"
 #endif
-#include "halyard/kernel_math.h"
-#include "halyard/kernel_tensor.h"
+#include "halyard/kernel/math.h"
+#include "halyard/kernel/tensor.h"
 #if defined(HY_CHECKED) && !defined(HY_DEVICE) && !defined(HY_RULES)
-#include "halyard/kernel_checked.h"
+#include "halyard/kernel/checked.h"
 #endif
 
 /* A kernel cannot ask how its target runs it. */

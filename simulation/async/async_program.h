@@ -28,7 +28,7 @@
 #include <variant>
 #include <vector>
 
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "halyard/async.h"
 #include "simulation/async/async_operations.h"
 #include "simulation/async/async_script.h"

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "timeline/native_queue.h"
 
 namespace halyard::inline v0::sim {

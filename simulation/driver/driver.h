@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "hal/driver.h"
+#include "hal/device/driver.h"
 #include "simulation/driver/native.h"
 
 namespace halyard::inline v0::sim {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/array.h"
-#include "hal/command.h"
-#include "hal/driver.h"
+#include "hal/device/driver.h"
+#include "hal/recording/command.h"
 #include "halyard/base/result.h"
 #include "kernel/cpu_image.h"
 #include "kernel/hyx.h"

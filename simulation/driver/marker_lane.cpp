@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulation/driver/marker_lane.h"
 
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "simulation/driver/command_buffer.h"
 
 namespace halyard::inline v0::sim {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "hal/memory.h"
+#include "hal/memory/memory.h"
 #include "halyard/base/result.h"
 #include "simulation/stream/fake_api.h"
 #include "timeline/entry_guard.h"

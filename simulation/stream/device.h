@@ -9,7 +9,7 @@
 #include "drivers/stream/command_buffer.h"
 #include "drivers/stream/context.h"
 #include "drivers/stream/lane_set.h"
-#include "hal/driver.h"
+#include "hal/device/driver.h"
 #include "simulation/stream/fake_api.h"
 
 namespace halyard::inline v0::stream {

@@ -9,8 +9,8 @@
 
 #include "base/format.h"
 #include "base/number.h"
-#include "hal/host_device.h"
-#include "hal/registry.h"
+#include "hal/device/host_device.h"
+#include "hal/device/registry.h"
 #include "simulation/stream/device.h"
 
 namespace halyard::inline v0::stream {

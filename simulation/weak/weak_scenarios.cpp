@@ -8,7 +8,7 @@
 #include "base/parker.h"
 #include "base/spin_lock.h"
 #include "drivers/cpu/lane.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "halyard/base/clock.h"
 #include "hcq/ring.h"
 #include "hcq/ring_group.h"

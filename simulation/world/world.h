@@ -37,7 +37,7 @@
 #include <utility>
 #include <vector>
 
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "halyard/hal/command_buffer.h"
 #include "halyard/hal/device.h"
 #include "halyard/hal/executable.h"

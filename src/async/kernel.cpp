@@ -47,7 +47,7 @@ std::string describe(const hal::BindingInfo& binding) {
 }
 
 // The index of the first scalar argument from `index` on. Other constants belong to tensors and
-// have a dot in their names (kernel_tensor.h).
+// have a dot in their names (kernel/tensor.h).
 std::size_t next_scalar(const hal::Function& function, std::size_t index) {
   const auto is_own = [&] {
     return function.constant(index).name.find('.') != std::string_view::npos;

@@ -32,7 +32,7 @@ constexpr std::array kMeanings = {
     Meaning{"statement not in switch statement",
             "'{}' outside its switch: a switch around a block cannot enter it (rule 1)"},
     Meaning{"unknown type name 'HY_FIELD_",
-            "unknown kind of parameter; halyard/kernel.h and halyard/kernel_tensor.h define them"},
+            "unknown kind of parameter; halyard/kernel.h and halyard/kernel/tensor.h define them"},
     Meaning{"read-only variable is not assignable",
             "this is a constant: inputs and scalars are never written (rule 3)"},
     Meaning{"with const-qualified type",
@@ -48,7 +48,7 @@ constexpr std::array kMeanings = {
         "hy_takes_no_double",
         "hy_exp, hy_log and hy_tanh have the accuracy of a float: a double must be cast to one"},
     Meaning{"call to undeclared function",
-            "no function '{}'; there is no library but halyard/kernel_math.h"},
+            "no function '{}'; there is no library but halyard/kernel/math.h"},
 };
 
 std::string_view quoted(std::string_view text) {
@@ -127,7 +127,7 @@ std::vector<std::string_view> parts_of(std::string_view text) {
 }
 
 // The meaning of an enumerator that is defined twice: hy$<key>$<kernel>$<parameter>, or one of a
-// statement (kernel.h, kernel_tensor.h).
+// statement (kernel.h, kernel/tensor.h).
 std::string meaning_of_second(std::string_view enumerator) {
   const std::vector<std::string_view> parts = parts_of(enumerator);
   if (parts.size() < 3 || parts[0] != "hy") return {};

@@ -166,7 +166,7 @@ class Compilation {
                        {"-fno-stack-protector", "-fno-asynchronous-unwind-tables"});
     }
     if (is_checked(target)) arguments.push_back("-DHY_CHECKED");
-    if (cpu && is_checked(target)) {  // halyard/kernel_checked.h
+    if (cpu && is_checked(target)) {  // halyard/kernel/checked.h
       arguments.insert(arguments.end(),
                        {"-fsanitize=array-bounds", "-fno-sanitize-recover=array-bounds",
                         // An array at the end of a struct is as long as it is declared.

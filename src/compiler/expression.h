@@ -63,7 +63,7 @@ void for_each_written(const Json& node, F&& fn) {
   });
 }
 
-// The innermost loop of a block, given the directive in halyard/kernel_cpu.h's expansion of
+// The innermost loop of a block, given the directive in halyard/kernel/cpu.h's expansion of
 // HY_ITEMS. Null if there is none.
 const Json* loop_of_block(const Json& directive);
 

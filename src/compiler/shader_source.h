@@ -17,7 +17,7 @@ struct ShaderSource {
   std::string diagnostics;  // "file:line:column: error: ..."; empty on success
 };
 
-// `unit` is the tree of the form that HY_TEXT selects (halyard/kernel_device.h), parsed for a
+// `unit` is the tree of the form that HY_TEXT selects (halyard/kernel/device.h), parsed for a
 // target with 32-bit size_t. `kernels` are the result of analyze(). Throws std::exception if the
 // tree is not from a supported clang version.
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <string>
 
-#include "hal/device.h"
-#include "hal/executable.h"
+#include "hal/device/device.h"
+#include "hal/executable/executable.h"
 #include "hal/memory/buffer.h"
 #include "hal/memory/pool.h"
 #include "hal/object.h"

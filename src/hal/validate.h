@@ -13,7 +13,7 @@
 #include <cstring>
 
 #include "base/array.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "halyard/base/status.h"
 #include "halyard/hal/buffer.h"
 #include "halyard/hal/executable.h"

@@ -30,7 +30,7 @@ std::string list(const std::size_t (&numbers)[kMaxRank], std::size_t rank) {
   return text;
 }
 
-// What is behind `prefix` and the kernel's name: the parameter of a type of kernel_checked.h.
+// What is behind `prefix` and the kernel's name: the parameter of a type of kernel/checked.h.
 std::string_view parameter_of(std::string_view type, std::string_view prefix,
                               std::string_view kernel) noexcept {
   if (!type.starts_with(prefix)) return {};

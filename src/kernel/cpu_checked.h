@@ -5,7 +5,7 @@
 // A checked kernel also gets the bytes of its bindings. At an access outside of a binding, tile or
 // array it calls the image's hy_fault_handler, which CpuImage has set to handle_fault(). That
 // records the fault and leaves the workgroup, so the access is not made. The callee's side is
-// include/halyard/kernel_checked.h.
+// include/halyard/kernel/checked.h.
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,7 @@
 
 #include "async/async_test_util.h"
 #include "counts/allocations.h"
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "halyard/async/nursery.h"
 #include "halyard/async/recorded.h"
 #include "halyard/halyard.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "async/stepped_world.h"
-#include "hal/device.h"
+#include "hal/device/device.h"
 
 namespace halyard::async {
 namespace {

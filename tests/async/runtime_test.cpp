@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "async/async_test_util.h"
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 
 namespace halyard::async {
 namespace {

@@ -23,8 +23,8 @@
 #include "base/sanitizers.h"
 #include "call_sites/faults.h"
 #include "call_sites/workload.h"
+#include "hal/device/registry.h"
 #include "hal/files/file_backend.h"
-#include "hal/registry.h"
 #include "halyard/halyard.h"
 
 namespace halyard::testing {

@@ -11,7 +11,7 @@
 
 #include "base/format.h"
 #include "base/sanitizers.h"
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "halyard/hal/buffer_view.h"
 #include "halyard/hal/dlpack.h"
 

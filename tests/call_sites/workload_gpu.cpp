@@ -11,7 +11,7 @@
 #include "drivers/stream/command_buffer.h"
 #include "drivers/stream/context.h"
 #include "drivers/stream/lane.h"
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "halyard/hal/native.h"
 #ifdef HALYARD_SIM_CUDA_LIBRARY
 #include "drivers/cuda/api.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "drivers/cpu/device.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "timeline/native_queue.h"
 
 namespace halyard::cpu {

@@ -15,7 +15,7 @@
 #if HALYARD_DRIVER_SERIAL
 #include "drivers/serial/driver.h"
 #endif
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "halyard/halyard.h"
 #include "kernel/kernel_test_util.h"
 

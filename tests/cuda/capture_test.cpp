@@ -20,7 +20,7 @@
 #include "drivers/stream/command_buffer.h"
 #include "drivers/stream/context.h"
 #include "drivers/stream/lane.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "halyard/hal/native.h"
 
 namespace halyard::cuda {

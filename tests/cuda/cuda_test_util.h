@@ -9,7 +9,7 @@
 
 #include "drivers/cuda/driver.h"
 #include "drivers/cuda/library.h"
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "halyard/halyard.h"
 
 namespace halyard::cuda {

@@ -40,7 +40,8 @@ INSTANTIATE_TEST_SUITE_P(Of, Guides, ::testing::ValuesIn(kGuides), [](const auto
   return test.index == 0 ? "Drivers" : "HardwareQueues";
 });
 
-// "```cpp src/hal/driver.h" starts lines that occur in that file in this order; "..." is a gap.
+// "```cpp src/hal/device/driver.h" starts lines that occur in that file in this
+// order; "..." is a gap.
 TEST_P(Guides, QuoteOnlyWhatIsInTheTree) {
   std::size_t blocks = 0;
   std::vector<std::string> source;

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "hal/uri.h"
+#include "hal/device/uri.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace halyard;

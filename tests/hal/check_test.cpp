@@ -3,8 +3,8 @@
 // The checking mode (?check=1): work that accesses the same memory and that nothing orders.
 #include <vector>
 
-#include "hal/accesses.h"
 #include "hal/fake_driver.h"
+#include "hal/recording/accesses.h"
 
 namespace halyard::hal {
 namespace {

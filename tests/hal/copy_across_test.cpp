@@ -4,7 +4,7 @@
 // step, and how such a copy ends.
 #include <cstring>
 
-#include "hal/device.h"
+#include "hal/device/device.h"
 #include "hal/fake_driver.h"
 #include "hal/queue/copy_path.h"
 

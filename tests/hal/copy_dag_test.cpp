@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "halyard/halyard.h"
 
 namespace halyard::hal {

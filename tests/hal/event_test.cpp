@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "hal/recording/event.h"
+#include "hal/sync/event.h"
 
 #include <algorithm>
 

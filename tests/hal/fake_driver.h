@@ -21,8 +21,8 @@
 
 #include "base/format.h"
 #include "compiler/hyx_writer.h"
-#include "hal/driver.h"
-#include "hal/registry.h"
+#include "hal/device/driver.h"
+#include "hal/device/registry.h"
 #include "halyard/halyard.h"
 
 namespace halyard::hal::testing {

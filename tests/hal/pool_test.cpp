@@ -3,9 +3,9 @@
 // Pools: which allocation gets which memory, when.
 #include "halyard/hal/pool.h"
 
-#include "hal/command.h"
 #include "hal/memory/buffer.h"
 #include "hal/pool_world.h"
+#include "hal/recording/command.h"
 
 namespace halyard::hal {
 namespace {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <thread>
 
-#include "hal/device.h"
+#include "hal/device/device.h"
 #include "hal/fake_driver.h"
 #include "hal/memory/pool.h"
 

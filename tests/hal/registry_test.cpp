@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "hal/registry.h"
-#include "hal/device.h"
+#include "hal/device/device.h"
+#include "hal/device/registry.h"
 
 #include <future>
 

@@ -17,8 +17,8 @@
 #include <thread>
 #include <vector>
 
-#include "hal/device.h"
-#include "hal/registry.h"
+#include "hal/device/device.h"
+#include "hal/device/registry.h"
 #include "hal/stress_seeds.h"
 #include "halyard/hal/device.h"
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "hal/accesses.h"
 #include "hal/fake_driver.h"
+#include "hal/recording/accesses.h"
 #include "hal/recording/arguments.h"
 #include "hal/recording/slots.h"
 

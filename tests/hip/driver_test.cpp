@@ -10,7 +10,7 @@
 
 #include "drivers/hip/error.h"
 #include "drivers/hip/results.h"
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "halyard/halyard.h"
 
 namespace halyard::hip {

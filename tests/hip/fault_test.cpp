@@ -8,7 +8,7 @@
 #include "drivers/stream/command_buffer.h"
 #include "drivers/stream/context.h"
 #include "drivers/stream/lane.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "hip_test_util.h"
 
 namespace halyard::hip {

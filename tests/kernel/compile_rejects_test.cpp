@@ -272,7 +272,7 @@ INSTANTIATE_TEST_SUITE_P(
         Rejected{
             "an_unknown_function",
             "HY_KERNEL(k, 4, 1, 1, HY_OUT(float, y)) {\n  HY_ITEMS { y[HY_X] = sinf(1.0f); }\n}\n",
-            2, "no function 'sinf'; there is no library but halyard/kernel_math.h"},
+            2, "no function 'sinf'; there is no library but halyard/kernel/math.h"},
         Rejected{"the_tanh_of_a_double",
                  "HY_KERNEL(k, 4, 1, 1, HY_IN(double, x), HY_OUT(double, y)) {\n"
                  "  HY_ITEMS { y[HY_X] = hy_tanh(x[HY_X]); }\n}\n",

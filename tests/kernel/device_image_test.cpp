@@ -187,7 +187,7 @@ TEST(DeviceImage, IsRebuiltWhenTheDeviceFormOfTheLanguageChanges) {
   std::vector<std::string> inputs;
   ASSERT_TRUE(
       compiler::compile({.source = file.path(), .targets = {"ptx-sm_80"}, .inputs = &inputs}).ok());
-  EXPECT_THAT(inputs, ::testing::Contains(::testing::EndsWith("halyard/kernel_device.h")));
+  EXPECT_THAT(inputs, ::testing::Contains(::testing::EndsWith("halyard/kernel/device.h")));
 }
 
 TEST(CodeObject, ThatDiffersFromTheReflectionIsRefusedByKernelAndValue) {

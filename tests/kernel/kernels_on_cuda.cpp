@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "drivers/cuda/driver.h"
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "halyard/halyard.h"
 #include "kernel/kernel_test_util.h"
 

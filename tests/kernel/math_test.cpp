@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The error bounds of halyard/kernel_math.h, measured against double precision.
+// The error bounds of halyard/kernel/math.h, measured against double precision.
 #include <gtest/gtest.h>
 
 #include <bit>

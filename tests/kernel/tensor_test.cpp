@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tensor parameters of halyard/kernel_tensor.h, compared with loops in C++.
+// The tensor parameters of halyard/kernel/tensor.h, compared with loops in C++.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/failing_calls.h"
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "halyard/halyard.h"
 #include "simulation/metal/framework/process.h"
 

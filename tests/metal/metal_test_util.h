@@ -21,7 +21,7 @@
 #include "drivers/metal/lane.h"
 #include "drivers/metal/native_device.h"
 #include "drivers/metal/retained.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "halyard/base/clock.h"
 #include "simulation/metal/framework/process.h"
 

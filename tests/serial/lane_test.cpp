@@ -14,7 +14,7 @@
 #include "counts/allocations.h"
 #include "drivers/serial/allocator.h"
 #include "drivers/serial/command_buffer.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "halyard/base/clock.h"
 #include "trace/ticking_clock.h"
 

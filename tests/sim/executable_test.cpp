@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "halyard/halyard.h"
 #include "simulation/driver/driver.h"
 #include "simulation/scheduler.h"

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "drivers/stream/marker_table.h"
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "halyard/halyard.h"
 #include "simulation/stream/driver.h"
 #include "stream/opened_lane.h"

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <string>
 
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "halyard/halyard.h"
 
 namespace halyard::stream {

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "base/atomic.h"
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "halyard/halyard.h"
 #include "simulation/stream/driver.h"
 #include "simulation/stream/fake_library.h"

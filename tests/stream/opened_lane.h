@@ -18,7 +18,7 @@
 #include "drivers/stream/command_buffer.h"
 #include "drivers/stream/context.h"
 #include "drivers/stream/lane.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "halyard/base/clock.h"
 #include "simulation/stream/allocator.h"
 #include "simulation/stream/fake_api.h"

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "drivers/cpu/driver.h"
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "halyard/halyard.h"
 #include "trace/events.h"
 #include "trace/file_trace.h"

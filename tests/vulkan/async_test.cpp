@@ -11,7 +11,7 @@
 
 #include "drivers/cpu/driver.h"
 #include "drivers/vulkan/driver.h"
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "vulkan/vulkan_test_util.h"
 
 namespace halyard::vulkan {

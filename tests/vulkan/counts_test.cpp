@@ -13,7 +13,7 @@
 
 #include "counts/allocations.h"
 #include "drivers/vulkan/driver.h"
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "halyard/halyard.h"
 #include "vulkan/vulkan_test_util.h"
 

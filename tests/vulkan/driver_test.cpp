@@ -20,7 +20,7 @@
 
 #include "base/file.h"
 #include "drivers/serial/driver.h"
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "halyard/halyard.h"
 #include "vulkan/vulkan_test_util.h"
 

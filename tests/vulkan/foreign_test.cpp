@@ -12,7 +12,7 @@
 #include "compiler/compile.h"
 #include "compiler/process.h"
 #include "drivers/vulkan/driver.h"
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "halyard/halyard.h"
 #include "vulkan/vulkan_test_util.h"
 

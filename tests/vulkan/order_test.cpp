@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "drivers/vulkan/driver.h"
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "hal/stress_seeds.h"
 #include "halyard/halyard.h"
 #include "vulkan/vulkan_test_util.h"

@@ -14,7 +14,7 @@
 #include "base/disk_cache.h"
 #include "drivers/vulkan/driver.h"
 #include "drivers/vulkan/pipeline_cache.h"
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "halyard/halyard.h"
 #include "vulkan/vulkan_test_util.h"
 

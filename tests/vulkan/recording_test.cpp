@@ -15,7 +15,7 @@
 
 #include "drivers/vulkan/driver.h"
 #include "drivers/vulkan/executable.h"
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "halyard/halyard.h"
 #include "vulkan/vulkan_test_util.h"
 

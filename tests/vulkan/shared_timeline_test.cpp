@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "drivers/vulkan/driver.h"
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "halyard/halyard.h"
 #include "vulkan/vulkan_test_util.h"
 

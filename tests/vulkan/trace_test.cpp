@@ -6,7 +6,7 @@
 #include <string>
 
 #include "drivers/vulkan/driver.h"
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "halyard/halyard.h"
 #include "trace/events.h"
 #include "trace/file_trace.h"

@@ -21,7 +21,7 @@
 #include "drivers/vulkan/lane.h"
 #include "drivers/vulkan/library.h"
 #include "drivers/vulkan/native_device.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "halyard/base/clock.h"
 #include "vulkan/fake_vulkan.h"
 

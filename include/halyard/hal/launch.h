@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Launch: a kernel with its arguments, to be dispatched or recorded. It computes the grid and the
-// constants of a kernel with tensor parameters (halyard/kernel_tensor.h), and checks that the
+// constants of a kernel with tensor parameters (halyard/kernel/tensor.h), and checks that the
 // arguments fit.
 //
 //   const hal::Launch launch = hal::Launch::create(matmul, {a, b, c}).value();  // BufferViews

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "hal/memory.h"
+#include "hal/memory/memory.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::cpu {

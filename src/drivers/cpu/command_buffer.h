@@ -19,7 +19,7 @@
 #include <new>
 #include <utility>
 
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "halyard/base/result.h"
 #include "halyard/hcq/program.h"
 #include "hcq/packet.h"

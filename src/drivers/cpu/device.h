@@ -11,7 +11,7 @@
 #include "drivers/cpu/lane.h"
 #include "drivers/cpu/topology.h"
 #include "drivers/cpu/workers.h"
-#include "hal/driver.h"
+#include "hal/device/driver.h"
 #include "hcq/ring_group.h"
 
 namespace halyard::inline v0::cpu {

@@ -12,8 +12,8 @@
 #include "drivers/cpu/lane.h"
 #include "drivers/cpu/topology.h"
 #include "drivers/cpu/workers.h"
-#include "hal/host_device.h"
-#include "hal/registry.h"
+#include "hal/device/host_device.h"
+#include "hal/device/registry.h"
 #include "hcq/ring_group.h"
 
 namespace halyard::inline v0::cpu {

@@ -22,7 +22,7 @@
 
 #include <memory>
 
-#include "hal/driver.h"
+#include "hal/device/driver.h"
 
 namespace halyard::inline v0 {
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/array.h"
-#include "hal/driver.h"
+#include "hal/device/driver.h"
 #include "halyard/base/result.h"
 #include "halyard/hcq/program.h"
 #include "kernel/cpu_checked.h"

@@ -6,7 +6,7 @@
 
 #include "base/format.h"
 #include "drivers/cpu/command_buffer.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "hcq/packet.h"
 #include "hcq/slice.h"
 #include "trace/command_note.h"

@@ -13,7 +13,7 @@
 
 #include "base/atomic.h"
 #include "base/mutex.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "halyard/base/result.h"
 #include "hcq/ring.h"
 #include "hcq/ring_group.h"

@@ -13,8 +13,8 @@
 
 #include <cstdint>
 
-#include "hal/command.h"
 #include "hal/memory/arena.h"
+#include "hal/recording/command.h"
 #include "halyard/base/result.h"
 #include "hcq/task_graph.h"
 

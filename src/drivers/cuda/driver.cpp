@@ -6,7 +6,7 @@
 #include "drivers/cuda/device.h"
 #include "drivers/cuda/library.h"
 #include "drivers/stream/driver.h"
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 
 namespace halyard::inline v0 {
 

@@ -5,7 +5,7 @@
 
 #include "drivers/hip/device.h"
 #include "drivers/stream/driver.h"
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 
 namespace halyard::inline v0 {
 

@@ -16,9 +16,9 @@
 #include <cstdint>
 
 #include "drivers/metal/native_device.h"
-#include "hal/command.h"
-#include "hal/memory.h"
+#include "hal/memory/memory.h"
 #include "hal/recording/arguments.h"
+#include "hal/recording/command.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::metal {

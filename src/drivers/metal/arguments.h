@@ -10,7 +10,7 @@
 #include "base/mutex.h"
 #include "drivers/metal/allocator.h"
 #include "drivers/metal/executable.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 
 namespace halyard::inline v0::metal {
 

@@ -18,7 +18,7 @@
 #include "base/array.h"
 #include "drivers/metal/allocator.h"
 #include "drivers/metal/encoder.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "hal/recording/slots.h"
 #include "hal/recording/walk.h"
 #include "halyard/base/result.h"

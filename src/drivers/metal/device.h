@@ -10,7 +10,7 @@
 #include "drivers/metal/allocator.h"
 #include "drivers/metal/lane.h"
 #include "drivers/metal/native_device.h"
-#include "hal/driver.h"
+#include "hal/device/driver.h"
 #include "trace/clock_map.h"
 
 namespace halyard::inline v0::metal {

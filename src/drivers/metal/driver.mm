@@ -22,8 +22,8 @@
 #include "drivers/metal/device.h"
 #include "drivers/metal/functions.h"
 #include "drivers/metal/physical_device.h"
-#include "hal/host_device.h"
-#include "hal/registry.h"
+#include "hal/device/host_device.h"
+#include "hal/device/registry.h"
 #include "kernel/device_abi.h"
 
 namespace halyard::inline v0::metal {

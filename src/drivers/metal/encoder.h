@@ -27,8 +27,8 @@
 #include "base/array.h"
 #include "drivers/metal/allocator.h"
 #include "drivers/metal/executable.h"
-#include "hal/command.h"
 #include "hal/recording/arguments.h"
+#include "hal/recording/command.h"
 #include "halyard/base/status.h"
 
 namespace halyard::inline v0::metal {

@@ -7,7 +7,7 @@
 #include "base/format.h"
 #include "drivers/metal/error.h"
 #include "drivers/metal/functions.h"
-#include "hal/accesses.h"
+#include "hal/recording/accesses.h"
 #include "kernel/device_abi.h"
 
 namespace halyard::inline v0::metal {

@@ -37,7 +37,7 @@
 #include "drivers/metal/notifier.h"
 #include "drivers/metal/stamping.h"
 #include "drivers/metal/submission.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "halyard/base/result.h"
 #include "timeline/native_queue.h"
 

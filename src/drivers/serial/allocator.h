@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "hal/command.h"
-#include "hal/memory.h"
+#include "hal/memory/memory.h"
+#include "hal/recording/command.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::serial {

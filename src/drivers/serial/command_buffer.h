@@ -10,7 +10,7 @@
 #pragma once
 
 #include "base/atomic.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "trace/tracer.h"
 
 namespace halyard::inline v0::serial {

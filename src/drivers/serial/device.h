@@ -7,7 +7,7 @@
 
 #include "base/mutex.h"
 #include "drivers/serial/lane.h"
-#include "hal/driver.h"
+#include "hal/device/driver.h"
 
 namespace halyard::inline v0::serial {
 

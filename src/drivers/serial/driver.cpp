@@ -11,8 +11,8 @@
 #include "base/number.h"
 #include "drivers/serial/device.h"
 #include "drivers/serial/lane.h"
-#include "hal/host_device.h"
-#include "hal/registry.h"
+#include "hal/device/host_device.h"
+#include "hal/device/registry.h"
 
 namespace halyard::inline v0::serial {
 namespace {

@@ -25,7 +25,7 @@
 #include "drivers/stream/device_api.h"
 #include "drivers/stream/memory_pool.h"
 #include "drivers/stream/registration.h"
-#include "hal/memory.h"
+#include "hal/memory/memory.h"
 #include "halyard/base/result.h"
 #include "timeline/entry_guard.h"
 

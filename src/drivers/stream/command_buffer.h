@@ -17,7 +17,7 @@
 #include "drivers/stream/native_command.h"
 #include "drivers/stream/recording.h"
 #include "drivers/stream/stamping.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "halyard/base/result.h"
 #include "timeline/native_queue.h"
 

@@ -19,7 +19,7 @@
 #include "drivers/stream/library.h"
 #include "drivers/stream/memory_pool.h"
 #include "drivers/stream/options.h"
-#include "hal/driver.h"
+#include "hal/device/driver.h"
 
 namespace halyard::inline v0::stream {
 

@@ -16,8 +16,8 @@
 #include "drivers/stream/device_api.h"
 #include "drivers/stream/library.h"
 #include "drivers/stream/options.h"
-#include "hal/driver.h"
-#include "hal/host_device.h"
+#include "hal/device/driver.h"
+#include "hal/device/host_device.h"
 
 namespace halyard::inline v0::stream {
 

@@ -11,7 +11,7 @@
 #include "base/format.h"
 #include "drivers/stream/api.h"
 #include "drivers/stream/context.h"
-#include "hal/driver.h"
+#include "hal/device/driver.h"
 #include "halyard/base/result.h"
 #include "kernel/hyx.h"
 

@@ -25,7 +25,7 @@
 #include "drivers/stream/api.h"
 #include "drivers/stream/graph_instance.h"
 #include "drivers/stream/recording.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::stream {

@@ -27,7 +27,7 @@
 #include "drivers/stream/graph_plan.h"
 #include "drivers/stream/native_command.h"
 #include "drivers/stream/slot_uses.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::stream {

@@ -16,7 +16,7 @@
 #include <span>
 
 #include "base/array.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "hal/recording/walk.h"
 
 namespace halyard::inline v0::stream {

@@ -23,7 +23,7 @@
 #include "base/format.h"
 #include "drivers/stream/device_api.h"
 #include "drivers/stream/executable.h"
-#include "hal/driver.h"
+#include "hal/device/driver.h"
 #include "halyard/base/result.h"
 #include "kernel/device_abi.h"
 #include "timeline/entry_guard.h"

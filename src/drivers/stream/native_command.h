@@ -11,7 +11,7 @@
 
 #include "drivers/stream/api.h"
 #include "drivers/stream/executable.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "kernel/hyx.h"
 
 namespace halyard::inline v0::stream {

@@ -34,7 +34,7 @@
 #include "drivers/stream/completion.h"
 #include "drivers/stream/peers.h"
 #include "drivers/stream/recording.h"
-#include "hal/uri.h"
+#include "hal/device/uri.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::stream {

@@ -14,7 +14,7 @@
 
 #include "base/array.h"
 #include "base/format.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "halyard/base/result.h"
 #include "timeline/native_queue.h"
 

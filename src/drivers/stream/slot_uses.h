@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "drivers/stream/graph_plan.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "hal/recording/slots.h"
 
 namespace halyard::inline v0::stream {

@@ -17,8 +17,8 @@
 #include <cstdint>
 
 #include "drivers/vulkan/native_device.h"
-#include "hal/command.h"
-#include "hal/memory.h"
+#include "hal/memory/memory.h"
+#include "hal/recording/command.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::vulkan {

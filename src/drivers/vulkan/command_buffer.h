@@ -25,7 +25,7 @@
 #include "base/format.h"
 #include "drivers/vulkan/arguments.h"
 #include "drivers/vulkan/encoder.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "hal/recording/slots.h"
 #include "halyard/base/result.h"
 

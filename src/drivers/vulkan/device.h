@@ -10,7 +10,7 @@
 #include "drivers/vulkan/arguments.h"
 #include "drivers/vulkan/lane.h"
 #include "drivers/vulkan/native_device.h"
-#include "hal/driver.h"
+#include "hal/device/driver.h"
 #include "trace/clock_map.h"
 
 namespace halyard::inline v0::vulkan {

@@ -17,8 +17,8 @@
 #include "drivers/vulkan/executable.h"
 #include "drivers/vulkan/library.h"
 #include "drivers/vulkan/native_device.h"
-#include "hal/host_device.h"
-#include "hal/registry.h"
+#include "hal/device/host_device.h"
+#include "hal/device/registry.h"
 
 namespace halyard::inline v0::vulkan {
 namespace {

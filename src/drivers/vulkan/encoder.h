@@ -20,7 +20,7 @@
 
 #include "drivers/vulkan/arguments.h"
 #include "drivers/vulkan/executable.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "hal/recording/slots.h"
 #include "halyard/base/status.h"
 

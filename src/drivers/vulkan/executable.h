@@ -14,7 +14,7 @@
 #include "base/array.h"
 #include "base/mutex.h"
 #include "drivers/vulkan/native_device.h"
-#include "hal/driver.h"
+#include "hal/device/driver.h"
 #include "halyard/base/result.h"
 #include "kernel/hyx.h"
 

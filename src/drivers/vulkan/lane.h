@@ -23,7 +23,7 @@
 #include "drivers/vulkan/native_device.h"
 #include "drivers/vulkan/notifier.h"
 #include "drivers/vulkan/stamping.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "halyard/base/result.h"
 #include "timeline/native_queue.h"
 

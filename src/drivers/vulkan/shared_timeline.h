@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "drivers/vulkan/native_device.h"
-#include "hal/driver.h"
+#include "hal/device/driver.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::vulkan {

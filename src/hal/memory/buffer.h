@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/format.h"
-#include "hal/device.h"
-#include "hal/memory.h"
+#include "hal/device/device.h"
+#include "hal/memory/memory.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/buffer.h"

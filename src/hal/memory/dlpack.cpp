@@ -8,7 +8,7 @@
 #include <new>
 #include <optional>
 
-#include "hal/device.h"
+#include "hal/device/device.h"
 #include "hal/memory/buffer.h"
 #include "hal/object.h"
 #include "halyard/hal/native.h"

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "base/mutex.h"
-#include "hal/memory.h"
+#include "hal/memory/memory.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/format.h"
-#include "hal/device.h"
+#include "hal/device/device.h"
 #include "hal/object.h"
 #include "timeline/engine.h"
 #include "timeline/lane_tracker.h"

@@ -21,7 +21,7 @@
 
 #include "base/intrusive_list.h"
 #include "base/mutex.h"
-#include "hal/memory.h"
+#include "hal/memory/memory.h"
 #include "hal/memory/pool_space.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"

@@ -15,7 +15,7 @@
 
 #include "base/array.h"
 #include "base/intrusive_list.h"
-#include "hal/memory.h"
+#include "hal/memory/memory.h"
 #include "halyard/base/ref.h"
 #include "halyard/hal/pool.h"
 #include "timeline/gate.h"

@@ -7,7 +7,7 @@
 
 #include "base/format.h"
 #include "base/pages.h"
-#include "hal/device.h"
+#include "hal/device/device.h"
 #include "timeline/engine.h"
 #include "timeline/lane_tracker.h"
 #include "timeline/queue.h"

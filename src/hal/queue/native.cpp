@@ -5,7 +5,7 @@
 
 #include "base/atomic.h"
 #include "base/format.h"
-#include "hal/device.h"
+#include "hal/device/device.h"
 #include "hal/object.h"
 #include "hal/queue/queue.h"
 #include "timeline/submission.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "hal/queue/queue.h"
 
-#include "hal/device.h"
+#include "hal/device/device.h"
 #include "hal/object.h"
 #include "halyard/hal/launch.h"
 #include "timeline/semaphore.h"

@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "base/mutex.h"
-#include "hal/command.h"
 #include "hal/memory/block_pool.h"
 #include "hal/memory/host_blocks.h"
+#include "hal/recording/command.h"
 #include "halyard/base/ref.h"
 #include "halyard/hal/queue.h"
 #include "timeline/queue.h"

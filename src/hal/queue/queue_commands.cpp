@@ -6,12 +6,12 @@
 #include <cstddef>
 #include <cstring>
 
-#include "hal/accesses.h"
-#include "hal/device.h"
-#include "hal/executable.h"
+#include "hal/device/device.h"
+#include "hal/executable/executable.h"
 #include "hal/memory/pool.h"
 #include "hal/object.h"
 #include "hal/queue/queue.h"
+#include "hal/recording/accesses.h"
 #include "hal/recording/command_buffer.h"
 #include "hal/validate.h"
 #include "timeline/submission.h"

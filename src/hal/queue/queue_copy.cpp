@@ -10,13 +10,13 @@
 #include <iterator>
 
 #include "base/array.h"
-#include "hal/accesses.h"
-#include "hal/device.h"
+#include "hal/device/device.h"
 #include "hal/memory/buffer.h"
 #include "hal/memory/pool.h"
 #include "hal/object.h"
 #include "hal/queue/copy_path.h"
 #include "hal/queue/queue.h"
+#include "hal/recording/accesses.h"
 #include "hal/validate.h"
 #include "timeline/submission.h"
 

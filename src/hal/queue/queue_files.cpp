@@ -4,14 +4,14 @@
 // FileTransfers carry out.
 #include <limits>
 
-#include "hal/accesses.h"
-#include "hal/memory/buffer.h"
-#include "hal/device.h"
+#include "hal/device/device.h"
 #include "hal/files/file.h"
 #include "hal/files/file_transfers.h"
-#include "hal/object.h"
+#include "hal/memory/buffer.h"
 #include "hal/memory/pool.h"
+#include "hal/object.h"
 #include "hal/queue/queue.h"
+#include "hal/recording/accesses.h"
 #include "hal/validate.h"
 #include "timeline/queue.h"
 #include "timeline/submission.h"

@@ -3,13 +3,13 @@
 // Queue operations that give memory to buffers and take it back. For the device they are barriers;
 // what they do happens as they are issued, through their gates.
 #include "base/build.h"
-#include "hal/accesses.h"
-#include "hal/device.h"
+#include "hal/device/device.h"
 #include "hal/memory/buffer.h"
 #include "hal/memory/freed_memory.h"
 #include "hal/memory/pool.h"
 #include "hal/object.h"
 #include "hal/queue/queue.h"
+#include "hal/recording/accesses.h"
 #include "hal/validate.h"
 #include "timeline/submission.h"
 

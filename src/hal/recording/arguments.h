@@ -18,8 +18,8 @@
 #include <utility>
 
 #include "base/format.h"
-#include "hal/memory.h"
 #include "hal/memory/host_blocks.h"
+#include "hal/memory/memory.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "hal/device.h"
+#include "hal/device/device.h"
 #include "halyard/base/status.h"
 #include "halyard/hal/descriptor_set.h"
 #include "halyard/hal/pipeline_layout.h"

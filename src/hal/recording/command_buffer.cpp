@@ -6,7 +6,7 @@
 #include <functional>
 #include <new>
 
-#include "hal/driver.h"
+#include "hal/device/driver.h"
 #include "hal/memory/pool.h"
 #include "hal/object.h"
 #include "hal/validate.h"

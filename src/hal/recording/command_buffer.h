@@ -11,12 +11,12 @@
 #include <memory>
 #include <span>
 
-#include "hal/command.h"
-#include "hal/device.h"
+#include "hal/device/device.h"
 #include "hal/memory/arena.h"
-#include "hal/recording/event.h"
+#include "hal/recording/command.h"
 #include "hal/recording/instances.h"
 #include "hal/recording/recorded_accesses.h"
+#include "hal/sync/event.h"
 #include "halyard/base/ref.h"
 #include "halyard/hal/buffer.h"
 #include "halyard/hal/command_buffer.h"

@@ -10,8 +10,8 @@
 #include <span>
 #include <utility>
 
+#include "hal/device/device.h"
 #include "hal/memory/arena.h"
-#include "hal/device.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/buffer.h"

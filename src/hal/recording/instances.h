@@ -12,8 +12,8 @@
 #include <cstdint>
 
 #include "base/mutex.h"
-#include "hal/command.h"
 #include "hal/memory/pool_space.h"
+#include "hal/recording/command.h"
 #include "halyard/base/status.h"
 #include "timeline/gate.h"
 

@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
-#include "hal/accesses.h"
-#include "hal/command.h"
+#include "hal/recording/accesses.h"
+#include "hal/recording/command.h"
 #include "halyard/base/result.h"
 #include "timeline/order_clock.h"
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "hal/driver.h"
-#include "hal/executable.h"
+#include "hal/device/driver.h"
+#include "hal/executable/executable.h"
 #include "hal/object.h"
 #include "hal/recording/bound_state.h"
 #include "hal/recording/command_buffer.h"

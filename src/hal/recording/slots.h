@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "hal/command.h"
+#include "hal/recording/command.h"
 
 namespace halyard::inline v0::hal {
 

@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #include "base/array.h"
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "halyard/base/status.h"
 
 namespace halyard::inline v0::hal {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "halyard/halyard.h"
 #include "model.h"
 

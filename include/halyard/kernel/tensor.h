@@ -48,7 +48,7 @@
  *
  * An index outside the tensor or beyond the edge is an error in the kernel. If `halyard compile
  * --checked` defines HY_CHECKED, HY_AT2 and HY_Y2 trap it on a GPU, and on a CPU it ends the group
- * with a message (kernel_checked.h).
+ * with a message (kernel/checked.h).
  */
 #ifndef HALYARD_KERNEL_TENSOR_H_
 #define HALYARD_KERNEL_TENSOR_H_

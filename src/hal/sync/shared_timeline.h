@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "hal/device.h"
-#include "hal/driver.h"
+#include "hal/device/device.h"
+#include "hal/device/driver.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/shared_timeline.h"

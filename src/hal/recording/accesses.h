@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "hal/command.h"
+#include "hal/recording/command.h"
 #include "halyard/base/status.h"
 #include "kernel/reflection.h"
 #include "timeline/access_checker.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "hal/peers.h"
+#include "hal/device/peers.h"
 
 #include <algorithm>
 
-#include "hal/driver.h"
+#include "hal/device/driver.h"
 #include "hal/object.h"
 #include "timeline/engine.h"
 

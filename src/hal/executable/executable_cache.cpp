@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "hal/executable_cache.h"
+#include "hal/executable/executable_cache.h"
 
 #include <algorithm>
 #include <climits>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "hal/recording/event.h"
+#include "hal/sync/event.h"
 
 #include <algorithm>
 #include <memory>
 #include <new>
 
-#include "hal/recording/command_buffer.h"
 #include "hal/object.h"
 #include "hal/queue/queue.h"
+#include "hal/recording/command_buffer.h"
 #include "timeline/submission.h"
 
 namespace halyard::inline v0::hal {

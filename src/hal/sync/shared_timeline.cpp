@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "hal/queue/shared_timeline.h"
+#include "hal/sync/shared_timeline.h"
 
 #include <new>
 

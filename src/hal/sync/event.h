@@ -17,8 +17,8 @@
 #include <cstdint>
 #include <span>
 
+#include "hal/device/device.h"
 #include "hal/memory/block_pool.h"
-#include "hal/device.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/event.h"

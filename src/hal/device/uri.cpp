@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "hal/uri.h"
+#include "hal/device/uri.h"
 
 #include "base/format.h"
 

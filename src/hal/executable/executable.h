@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/intrusive_list.h"
-#include "hal/device.h"
-#include "hal/driver.h"
+#include "hal/device/device.h"
+#include "hal/device/driver.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/executable.h"

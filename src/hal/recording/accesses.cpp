@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "hal/accesses.h"
+#include "hal/recording/accesses.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/format.h"
-#include "hal/driver.h"
+#include "hal/device/driver.h"
 
 namespace halyard::inline v0::hal {
 

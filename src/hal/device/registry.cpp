@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 
 #include <unistd.h>
 
@@ -12,9 +12,9 @@
 #include "base/format.h"
 #include "base/number.h"
 #include "base/program.h"
-#include "hal/device.h"
+#include "hal/device/device.h"
+#include "hal/device/uri.h"
 #include "hal/object.h"
-#include "hal/uri.h"
 
 namespace halyard::inline v0::hal {
 namespace {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "hal/device.h"
+#include "hal/device/device.h"
 
 #include <new>
 #include <utility>
 
 #include "base/mutex.h"
-#include "hal/executable.h"
+#include "hal/device/registry.h"
+#include "hal/executable/executable.h"
 #include "hal/memory/buffer.h"
 #include "hal/object.h"
 #include "hal/queue/copy_path.h"
-#include "hal/recording/event.h"
-#include "hal/registry.h"
+#include "hal/sync/event.h"
 #include "hal/validate.h"
 #include "halyard/hal/native.h"
 #include "timeline/semaphore.h"

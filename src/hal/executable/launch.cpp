@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "hal/executable.h"
+#include "hal/executable/executable.h"
 #include "hal/memory/buffer.h"
 #include "hal/object.h"
 #include "hal/validate.h"

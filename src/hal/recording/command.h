@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <span>
 
-#include "hal/memory.h"
+#include "hal/memory/memory.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/base/status.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "hal/memory.h"
+#include "hal/memory/memory.h"
 
 #include <new>
 #include <utility>

@@ -19,12 +19,12 @@
 #include <string_view>
 
 #include "base/mutex.h"
-#include "hal/driver.h"
+#include "hal/device/driver.h"
+#include "hal/device/peers.h"
 #include "hal/memory/block_pool.h"
 #include "hal/memory/host_blocks.h"
 #include "hal/memory/pool.h"
 #include "hal/memory/reclaim.h"
-#include "hal/peers.h"
 #include "hal/queue/queue.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "base/work_source.h"
-#include "hal/command.h"
-#include "hal/memory.h"
+#include "hal/device/uri.h"
+#include "hal/memory/memory.h"
 #include "hal/memory/reclaim.h"
-#include "hal/uri.h"
+#include "hal/recording/command.h"
 #include "halyard/base/clock.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"

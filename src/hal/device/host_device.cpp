@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "hal/host_device.h"
+#include "hal/device/host_device.h"
 
 #include <cstdint>
 

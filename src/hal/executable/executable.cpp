@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "hal/executable.h"
+#include "hal/executable/executable.h"
 
 #include <cassert>
 #include <new>
 
-#include "hal/executable_cache.h"
+#include "hal/executable/executable_cache.h"
 #include "hal/object.h"
 #include "hal/validate.h"
 

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "hal/uri.h"
+#include "hal/device/uri.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/device.h"
 
