@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The explicit API in one include.
+// Includes the whole explicit API.
 #pragma once
 
 #include "halyard/base/clock.h"

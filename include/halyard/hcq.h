@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Hardware command queues in one include.
+// Includes all headers of hardware command queues.
 #pragma once
 
 #include "halyard/base/clock.h"

@@ -13,11 +13,11 @@
 //   concat(a, b, ...) one below the other, along dimension 0; all element types
 //
 // The shapes of two operands need not be equal. Counted from the last dimension, the sizes are
-// equal or one of them is 1 or missing: there the operand is repeated. Else kInvalidArgument. So a
-// row, a column of shape {n, 1} or one number combines with a matrix.
+// equal or one of them is 1 or missing: there the operand is repeated. Other sizes are
+// kInvalidArgument. So a row, a column of shape {n, 1} or one number combines with a matrix.
 //
-// An operand is a Tensor or Shared, or an operation that returns one; it is dropped. All operands
-// have one element type, which is also the result's. Integers wrap around, modulo 2^32.
+// An operand is a Tensor or Shared, or an operation that returns either; it is dropped. All
+// operands and the result have the same element type. Integers wrap around, modulo 2^32.
 //
 // `x | relu` is relu(x), and a function without its first operand stands on the right too:
 //

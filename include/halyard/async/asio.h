@@ -12,7 +12,7 @@
 // operation throws, the initiation throws the same.
 //
 // The executor's context outlives the await. To shut down, stop the awaits and let the context run
-// until it has no work, as run() does; io_context::stop() alone leaves them under way.
+// until it has no work, as run() does; io_context::stop() by itself leaves them pending.
 //
 // The await's memory comes from the handler's allocator, or from a cache of the thread if that is
 // the standard allocator. Asio's own post to a polymorphic executor, as for use_awaitable, may

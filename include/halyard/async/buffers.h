@@ -13,7 +13,7 @@
 //   x = std::move(lent).give_back({done, 1}).value();
 //
 // A Task that awaits an operation gets a tensor whose work is done. A function given to map() gets
-// one whose work has only been submitted; ready() is then a point in the future.
+// a tensor whose work has only been submitted; ready() is then a point in the future.
 #pragma once
 
 #include <cstdint>
@@ -64,8 +64,8 @@ template <class T>
 inline constexpr bool kLendable<Shared<Tensor<T>>> = true;
 }  // namespace detail
 
-// A tensor whose elements are those of `view`; uses of it wait for `ready`. It keeps a handle of
-// the buffer, and never deallocates a pool's buffer: the caller does, behind the tensor's last use
+// A tensor whose elements are those of `view`; its uses wait for `ready`. It keeps a handle of the
+// buffer, and never deallocates a pool's buffer: the caller does, after the tensor's last use
 // (lend_buffer() has its point). While the tensor exists, the caller's code uses the memory only
 // within a loan. `queue` is a queue of the buffer's device, and then the tensor's queue(). If
 // `ready` fails, so do the uses of the tensor. Errors:
@@ -86,7 +86,7 @@ Result<Tensor<T>> from_buffer(const QueueRef& queue, const hal::BufferView& view
 
 // The memory of a Tensor, to be read and written over the HAL, or of a Shared, to be read.
 // Move-only; used by one thread at a time. It owns the array, so nothing in async writes the memory
-// meanwhile, nor reads that of a Tensor. One that was moved from is empty.
+// meanwhile, nor reads the memory of a Tensor. A moved-from loan is empty.
 template <class Array>
 class BufferLoan {
   static_assert(detail::kLendable<Array>, "lend_buffer: a Tensor or a Shared");
@@ -100,14 +100,15 @@ class BufferLoan {
 
   // The elements; the view's range() is an argument of queues and recordings.
   const hal::BufferView& view() const noexcept { return memory_.view; }
-  // The point for which work on the memory must wait. Fails if what was to write it has failed.
+  // The point for which work on the memory must wait. Fails if the work that was to write it has
+  // failed.
   const ReadyAt& ready() const noexcept { return memory_.ready; }
 
   // Ends the loan and returns the array. `done` is signalled by the caller's work, which waits for
-  // ready(). All uses of a Tensor are ordered behind it, and writes of a Shared. Without a point
-  // the caller's work has ended, as it must have when a loan is dropped. If `done` fails, so do the
-  // uses of a Tensor; reads of a Shared count as ended. kResourceExhausted, and then the loan goes
-  // on; kInvalidArgument if it is empty.
+  // ready(). All uses of a Tensor, and writes of a Shared, are ordered after it. Call it without a
+  // point if the caller's work has ended, as it must have when a loan is dropped. If `done` fails,
+  // so do the uses of a Tensor; reads of a Shared count as ended. kResourceExhausted, and then the
+  // loan goes on; kInvalidArgument if it is empty.
   Result<Array> give_back(const ReadyAt& done = {}) && {
     if (array_.storage() == nullptr) {
       return Status(StatusCode::kInvalidArgument, "give_back: a loan that was moved from");

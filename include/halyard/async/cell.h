@@ -34,8 +34,8 @@
 
 namespace halyard::inline v0::async {
 
-// The result of `operation | share`. Copyable. One that was moved from fails. With kMayRecord it
-// can be part of a recording.
+// The result of `operation | share`. Copyable. Fails if moved from. With kMayRecord it can be part
+// of a recording.
 template <class T, bool kMayRecord = false>
 class [[nodiscard("an operation does nothing until it is awaited")]] SharedOperation {
  public:

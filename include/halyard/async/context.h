@@ -50,7 +50,7 @@ class HALYARD_EXPORT Context {
   // For a tree that submits nothing (detail::SubmitsNothing).
   struct ForNothing {};
   explicit Context(ForNothing) noexcept : runtime_(nullptr) {}
-  // A part of the tree `whole` on a queue of its own, ordered with the rest by the data alone. The
+  // A part of the tree `whole` on a queue of its own; only the data orders it with the rest. The
   // end of the whole includes the end of the part. Destroyed before `whole`.
   Context(Context& whole, QueueRef queue);
   // Records instead of submitting (recorded.h); allocate() is kFailedPrecondition, and scratch()
@@ -100,9 +100,9 @@ class HALYARD_EXPORT Context {
   // The same, but returns StopTokens::check() at once when that fails. The submitted work runs to
   // its end.
   Status wait(const detail::StopTokens& stop);
-  // Says that no one waits for the end. What was submitted runs to its end all the same, but an
-  // allocation that waits for memory which others hold fails (hal::Semaphore::give_up), and the
-  // rest of the tree with it: what the tree holds itself might be what it waits for.
+  // Declares that nothing waits for the end. Submitted work runs to its end all the same. But an
+  // allocation that waits for memory fails (hal::Semaphore::give_up), and with it the rest of the
+  // tree: the tree itself might hold the memory that it waits for.
   void give_up() const noexcept;
   // As Semaphore::on_reach() of the end, always on a thread of the runtime: the thread that notices
   // the end may be submitting a tree, and may hold locks that `fn` needs.

@@ -79,7 +79,7 @@ struct After {
 }  // namespace detail
 
 // Completes at a time, or after a duration from the await. kCancelled and kDeadlineExceeded as
-// other awaits of the Task, kResourceExhausted where there is no memory to wait.
+// other awaits of the Task, kResourceExhausted if there is no memory for the wait.
 [[nodiscard("a time does nothing until it is awaited")]] inline detail::After after(
     Deadline when) noexcept {
   return {when};
@@ -89,7 +89,7 @@ namespace detail {
 
 template <class T>
 struct WithDeadline {
-  // Its scope has ended when the awaiting Task goes on.
+  // The scope has ended when the awaiting Task continues.
   template <class Inner>
   struct Awaiter {
     ~Awaiter() { scope->end(); }

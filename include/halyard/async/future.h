@@ -8,7 +8,7 @@
 //   sync_wait(operation, runtime)       without a coroutine: blocks
 //
 // Awaiting submits the operation on the awaiting thread. In an operation, a future is a part on its
-// own queue; the data alone orders it with the rest. One thread at a time.
+// own queue; only the data orders it with the rest. One thread at a time.
 //
 // A Task continues on its own thread (task.h). Any other coroutine continues on
 //
@@ -75,7 +75,7 @@ class [[nodiscard("a future does nothing until it is awaited")]] DeviceFuture {
 
   const QueueRef& queue() const noexcept { return what_.queue; }
 
-  // For adapters to other libraries.
+  // Used by adapters to other libraries.
   detail::PlacedOperation<Op> take() && { return std::move(what_); }
 
  private:

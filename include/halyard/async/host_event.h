@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// HostEvent: lets Tasks wait for what a thread of the host does.
+// HostEvent: lets Tasks wait until a thread of the host sets it.
 //
 //   HostEvent arrived = HostEvent::create(runtime).value();
 //   std::thread reader([arrived] { read_message(); arrived.set(); });
@@ -17,10 +17,10 @@
 
 namespace halyard::inline v0::async {
 
-// A handle; safe from any thread. It is also an operation, which any number of awaits and trees
-// may use; its await completes when the event is set, and fails when fail() is called or the last
-// handle is dropped before (kCancelled). An await keeps no handle. Within a tree it is a part of
-// what the tree's await waits for; the tree's work on the device does not wait for it.
+// A handle; safe from any thread. It is also an operation, which any number of awaits and trees may
+// use; its await completes when the event is set, and fails when fail() is called or the last
+// handle is dropped before (kCancelled). An await keeps no handle. In a tree, the tree's await
+// waits for it too; the tree's work on the device does not.
 class HALYARD_EXPORT HostEvent {
  public:
   // The result of an await.
@@ -29,8 +29,8 @@ class HALYARD_EXPORT HostEvent {
   // Errors: kInvalidArgument for an empty runtime, kResourceExhausted.
   static Result<HostEvent> create(const Runtime& runtime);
 
-  // Sets the event, for good. Runs callbacks of awaits as hal::Semaphore::signal() does. Does
-  // nothing after the first set() or fail().
+  // Sets the event; it cannot be reset. Runs callbacks of awaits as hal::Semaphore::signal() does.
+  // Does nothing after the first set() or fail().
   void set() const noexcept;
   // Fails the awaits with `status`, which is not ok.
   void fail(const Status& status) const noexcept;

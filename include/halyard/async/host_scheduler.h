@@ -14,9 +14,9 @@
 //              block for long or wait for another host call.
 //   kMayBlock  each has a thread of its own and may wait for anything.
 //
-// A queue is no scheduler: devices do not run functions of the program, and a queue that waited for
-// the host to run one would be blocked. Work for a device is an operation; get_queue (sender.h)
-// returns the queue of its sender.
+// A queue is not a scheduler: devices do not run functions of the program, and a queue that waited
+// for the host to run a function would be blocked. Work for a device is an operation; get_queue
+// (sender.h) returns the queue of its sender.
 #pragma once
 
 #include <utility>

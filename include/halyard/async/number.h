@@ -9,8 +9,9 @@
 //       Shape{4}, Shape{4});
 //   auto [rate, x1, y1] = co_await step.replay(0.5f, x, std::move(y));
 //
-// In the recording it stands for that number: as the argument of a kernel whose parameter is a T,
-// and in scale(). It has no arithmetic, and is of no use elsewhere: kInvalidArgument.
+// In the recording a Number is a placeholder of that number: as the argument of a kernel whose
+// parameter is a T, and in scale(). It has no arithmetic, and using it elsewhere returns
+// kInvalidArgument.
 #pragma once
 
 #include <cstdint>

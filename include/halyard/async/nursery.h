@@ -40,10 +40,10 @@ class SpawnedTask {
  public:
   SpawnedTask() noexcept = default;  // of no Task
 
-  // Requests a stop of this Task, of those that it awaits and of those that it has spawned: each of
-  // their awaits is kCancelled from now on, also one under way. Submitted work goes on (future.h).
-  // A kCancelled error that the Task then throws is not one that join() throws. Without effect once
-  // the Task has ended.
+  // Requests a stop of this Task, of the Tasks that it awaits and of those that it has spawned:
+  // from now on each of their awaits, pending ones included, fails with kCancelled. Submitted work
+  // continues (future.h). join() does not throw a kCancelled error that the Task then throws.
+  // Without effect once the Task has ended.
   void cancel() const noexcept {
     if (scope_) scope_->cancel();
   }
@@ -57,7 +57,7 @@ class SpawnedTask {
 class Nursery {
  public:
   Nursery() noexcept = default;
-  // Destroys the Tasks that have not ended. Their submitted work goes on (future.h).
+  // Destroys the unfinished Tasks. Their submitted work continues (future.h).
   ~Nursery() = default;
   Nursery(const Nursery&) = delete;
   Nursery& operator=(const Nursery&) = delete;
@@ -80,7 +80,7 @@ class Nursery {
     return spawn(await_into(std::move(future), into));
   }
 
-  // Says what is missing.
+  // Fails to compile, with a message that names what is missing.
   template <DeviceOperation Op>
   auto spawn(Op&&) {
     constexpr bool kHasDevice = !std::is_object_v<Op>;

@@ -3,10 +3,10 @@
 // Random numbers of float: rand uniform in [0, 1), a multiple of 2^-24; randn of the standard
 // normal distribution, from -6.34 to 6.34.
 //
-// Element i depends on i and the seed alone: it is computed from word i % 4 of Philox4x32-10
-// (Salmon et al., SC 2011) for the counter i / 4 and the key `seed` (kernels/random.hyk). So it
-// depends on no device, queue, target or number of threads, nor on the size of the tensor. rand and
-// randn use the same words: use another seed for each tensor. Not for cryptography.
+// Element i depends only on i and the seed: it is computed from word i % 4 of Philox4x32-10 (Salmon
+// et al., SC 2011) for the counter i / 4 and the key `seed` (kernels/random.hyk). So it depends on
+// no device, queue, target or number of threads, nor on the size of the tensor. rand and randn use
+// the same words: use another seed for each tensor. Not for cryptography.
 //
 // kOutOfRange for more than 2^31 - 1 elements.
 #pragma once

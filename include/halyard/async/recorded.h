@@ -6,7 +6,7 @@
 //   for (int i = 0; i < 1000; ++i) co_await step.replay();
 //   std::vector<float> y1 = co_await step.to_host<2>();     element 2 of the tree's result
 //
-// The data alone orders the commands: branches of the tree may overlap. A replay computes what the
+// Only the data orders the commands: branches of the tree may overlap. A replay computes what the
 // tree would compute, bit for bit. The Recorded owns the tree's result and the tensors that its
 // commands use. Functions of map() and and_then() run once, while the tree is recorded.
 //
@@ -21,8 +21,9 @@
 //   auto [x1, y1] = co_await step.replay(x, std::move(y));     a replay
 //   auto [a, x2, y2] = co_await step(x, std::move(y1));        a replay; returns the tree's result
 //
-// The arguments of the function stand for these arrays. Other uses of them are kInvalidArgument.
-// A parameter Number<T> (number.h) stands for a number of each replay.
+// The arguments of the function are placeholders of these arrays. Other uses of them are
+// kInvalidArgument. A parameter Number<T> (number.h) is a placeholder of a number, which each
+// replay gives.
 #pragma once
 
 #include <array>
@@ -87,7 +88,7 @@ class Recorded {
     return std::move(value_);
   }
 
-  // replay(arrays...), but returns output(), in which the arrays of this replay stand for the
+  // replay(arrays...), but returns output(), with the arrays of this replay in place of the
   // function's parameters.
   template <class... Arrays>
   [[nodiscard]] auto operator()(Arrays&&... arrays) const {

@@ -14,9 +14,9 @@
 //
 // `x` is an operand as in arithmetic.h. kInvalidArgument for a dimension that it does not have.
 // Without elements the sum is 0, max is -infinity or the least integer, min is infinity or the
-// greatest integer, and argmax is kInvalidArgument. max, min and argmax skip NaNs; with NaNs alone
-// argmax is 0. Of equal elements argmax takes the first. Sums of integers wrap around, modulo 2^32.
-// The order of additions depends on the shape alone, so results repeat bit for bit.
+// greatest integer, and argmax is kInvalidArgument. max, min and argmax skip NaNs; argmax of NaNs
+// only is 0. Of equal elements argmax takes the first. Sums of integers wrap around, modulo 2^32.
+// The order of additions depends only on the shape, so results repeat bit for bit.
 #pragma once
 
 #include <concepts>

@@ -17,8 +17,8 @@
 #include "halyard/base/result.h"
 #include "halyard/hal/device.h"
 
-// The path of this header, beside which kernels are installed. __FILE__ may be relative (with
-// ccache for one), so the CMake package defines the absolute path.
+// The path of this header; kernels are installed beside it. __FILE__ may be relative, for instance
+// with ccache, so the CMake package defines the absolute path.
 #ifndef HALYARD_RUNTIME_HEADER
 #define HALYARD_RUNTIME_HEADER __FILE__
 #endif

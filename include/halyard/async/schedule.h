@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs parts of a tree on queues that a policy picks (policy.h). The data alone orders a part with
+// Runs parts of a tree on queues that a policy picks (policy.h). Only the data orders a part with
 // the rest of the tree.
 //
 //   schedule(a, policy), a | schedule(policy)   a, on the queue that `policy` picks

@@ -43,7 +43,7 @@ class Shape : public hal::Extents {
 
 namespace detail {
 
-// The kernel::ElementType of T; -1 if there is none.
+// The kernel::ElementType of T, or -1 for other types.
 template <class T>
 constexpr int element_type_of() {
   using enum kernel::ElementType;

@@ -33,7 +33,7 @@ namespace halyard::inline v0::async {
 
 class Nursery;
 
-// A coroutine with the result T. Move-only. Awaiting one that was moved from or awaited before is
+// A coroutine with the result T. Move-only. Awaiting a moved-from Task, or a Task twice, is
 // kFailedPrecondition.
 template <class T>
 class [[nodiscard("a Task does nothing until it is awaited")]] Task {

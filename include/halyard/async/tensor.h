@@ -21,7 +21,7 @@
 // the device frees the memory after the last use.
 //
 // Threads: one thread at a time uses a Tensor or Partition. Several threads may use and drop copies
-// of one Shared at once. Arrays are dense and row-major, dimension 0 the slowest.
+// of a Shared at once. Arrays are dense and row-major, dimension 0 the slowest.
 #pragma once
 
 #include <concepts>
@@ -55,7 +55,7 @@ class Tensor {
  public:
   using value_type = T;
 
-  // For operations. `storage` has room for the elements of `shape`.
+  // Used by operations. `storage` has room for the elements of `shape`.
   Tensor(Ref<detail::Storage> storage, const Shape& shape) noexcept
       : storage_(std::move(storage)), shape_(shape) {}
   Tensor(Tensor&&) noexcept = default;
@@ -185,10 +185,10 @@ inline constexpr detail::ShareAdaptor share{};
 
 inline constexpr detail::UnpartitionAdaptor unpartition{};
 
-// For a Tensor, a Shared, or an operation that returns one, which then fails where the function of
-// a tensor would throw; unpartition a Partition first.
+// Applies to a Tensor, a Shared, or an operation that returns either, which then fails where the
+// function of a tensor would throw; unpartition a Partition first.
 constexpr detail::ReshapeAdaptor reshape(const Shape& shape) noexcept { return {shape}; }
-// For a Shared, or an operation that returns one.
+// Applies to a Shared, or to an operation that returns a Shared.
 constexpr detail::RowsAdaptor rows(std::uint64_t first, std::uint64_t count) noexcept {
   return {first, count};
 }

@@ -12,7 +12,7 @@
 //
 // Both counts may change on any thread. A release has release order and the final decrement acquire
 // order, so the destructor sees every write made through any reference. on_last_handle() and the
-// destructor run on the thread that dropped the last one, and never block.
+// destructor run on the thread that dropped the last handle or reference, and never block.
 #pragma once
 
 #include <atomic>
@@ -66,7 +66,7 @@ class HALYARD_EXPORT RefCounted {
   }
 
  protected:
-  // Starts with one reference, which Ref<T>::adopt takes over.
+  // Starts with a reference, which Ref<T>::adopt takes over.
   RefCounted() noexcept = default;
   virtual ~RefCounted() = default;
 

@@ -35,7 +35,7 @@ class Error : public std::exception {
 #endif
 
 namespace detail {
-// Inlined always, so that translation units with and without exceptions can meet in one program.
+// Always inlined, so that a program can mix translation units with and without exceptions.
 [[noreturn, gnu::always_inline]] inline void raise(const Status& status) {
 #if HALYARD_EXCEPTIONS
   throw Error(status);
@@ -59,7 +59,7 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  // From an error. An ok Status is a defect of the caller and becomes kInternal.
+  // Holds an error. An ok Status is a defect of the caller and becomes kInternal.
   Result(Status status) noexcept : status_(std::move(status)) {
     if (status_.ok()) status_ = Status(StatusCode::kInternal, "Result built from an ok Status");
   }

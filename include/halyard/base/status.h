@@ -68,10 +68,10 @@ class [[nodiscard]] HALYARD_EXPORT Status {
   // "DeviceLost: queue cpu:0/compute: ... [CUDA_ERROR_ILLEGAL_ADDRESS]", or "Ok".
   std::string to_string() const;
 
-  // True if both are ok or both are copies of one failure.
+  // True if both are ok or both are copies of the same failure.
   bool same_as(const Status& other) const noexcept { return record_ == other.record_; }
 
-  // For storage in one atomic word: release_record() passes this Status's reference to the caller,
+  // For storage in an atomic word: release_record() passes this Status's reference to the caller,
   // adopt_record() takes it over, share_record() adds one.
   detail::StatusRecord* release_record() && noexcept { return std::exchange(record_, nullptr); }
   static Status adopt_record(detail::StatusRecord* record) noexcept { return Status(record); }

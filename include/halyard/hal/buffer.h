@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Buffer: device memory. BufferRange: a part of one. Mapping: the host's access to one.
+// Buffer: device memory. BufferRange: a part of a buffer. Mapping: the host's access to a buffer.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct BufferInfo {
   std::uint64_t size = 0;  // bytes; 0 is allowed
   MemoryType memory = MemoryType::kDeviceLocal;
   std::uint64_t alignment = 0;  // a power of two up to 4096, or 0 for the device's default (>= 64)
-  bool exportable = false;      // for Buffer::export_descriptor; of Device::allocate alone
+  bool exportable = false;      // for Buffer::export_descriptor; only Device::allocate
 };
 
 namespace detail {
@@ -70,10 +70,10 @@ class HALYARD_EXPORT Buffer {
   // for a pool's buffer before its allocation, and if the device's memory has no address.
   std::uint64_t device_address() const noexcept;
 
-  // Returns a new file descriptor of the memory, for other processes and APIs; the caller closes it.
-  // The memory lives until its last buffer, descriptor and import is gone. Nothing orders the work
-  // of the two sides but what they agree on. On Vulkan it is a
-  // VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT: for the same physical device and driver. Errors:
+  // Returns a new file descriptor of the memory, for other processes and APIs; the caller closes
+  // it. The memory lives until its last buffer, descriptor and import is gone. The two sides order
+  // their work themselves. On Vulkan it is a VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT: for the
+  // same physical device and driver. Errors:
   //   kFailedPrecondition  not allocated as exportable, or a part of a buffer
   //   kInvalidArgument when empty; kResourceExhausted
   Result<int> export_descriptor() const;

@@ -54,7 +54,7 @@ enum class RecordingUse : std::uint8_t {
   kOften,  // cheap to submit: drivers may prepare native graphs or command buffers
 };
 
-// A handle; safe from any thread. Keeps alive what was recorded.
+// A handle; safe from any thread. Keeps alive the memory and code that its commands use.
 class HALYARD_EXPORT CommandBuffer {
  public:
   CommandBuffer() noexcept = default;
@@ -156,10 +156,11 @@ class HALYARD_EXPORT Recorder {
 
   // Orders the next command after these commands of the same recording, and makes their writes
   // visible to it. Adds to the order of barriers and events, and of earlier calls for that command.
-  // The next command must be a dispatch, fill, update or copy, else kFailedPrecondition, also at
-  // finish(). kInvalidArgument: not a command of this recording.
+  // The next command must be a dispatch, fill, update or copy; otherwise it, or finish(), fails
+  // with kFailedPrecondition. kInvalidArgument: not a command of this recording.
   Recorder& after(View<CommandId> commands);
-  // The latest dispatch, fill, update or copy; no command if there is none, or after an error.
+  // The latest dispatch, fill, update or copy. An empty id before the first of them, and after an
+  // error.
   CommandId last() const noexcept;
 
   // Record an event's operations (event.h). Errors: kPermissionDenied for an event of another

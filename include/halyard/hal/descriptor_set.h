@@ -8,9 +8,9 @@
 //         {{.number = 0, .access = kernel::Access::kRead}, {.number = 4}}).value();
 //     DescriptorSet set = device.create_descriptor_set(inputs, {{0, x}, {4, slot(0)}}).value();
 //
-// Both are containers: a recorder copies memory and slots out of them with each dispatch, and a
-// recording does not refer to them. Every descriptor is a storage buffer, the only kind that
-// kernels have. Layouts are compared by content, not by identity.
+// Sets and layouts are containers: a recorder copies memory and slots from them with each dispatch,
+// and a recording does not refer to them. Every descriptor is a storage buffer, as kernels have no
+// others. Layouts are compared by content, not by identity.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ namespace halyard::inline v0::hal {
 class DescriptorSetLayoutObject;
 class DescriptorSetObject;
 
-// Descriptors of all sets of a pipeline layout together, at most: the limit of one kernel.
+// At most so many descriptors in all sets of a pipeline layout together: the limit of a kernel.
 inline constexpr std::uint32_t kMaxDescriptors = 64;
 
 struct DescriptorBinding {
@@ -54,7 +54,7 @@ class HALYARD_EXPORT DescriptorSetLayout {
   HandleRef<RefCounted> object_;
 };
 
-// The resource for one binding of a set: memory, or a slot that each submission fills. A view.
+// The resource of a binding: memory, or a slot that each submission fills. A view.
 struct Descriptor {
   std::uint32_t number = 0;
   BindingRef resource{};

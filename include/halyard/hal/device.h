@@ -110,14 +110,14 @@ class HALYARD_EXPORT Device {
   Result<DescriptorSet> create_descriptor_set(const DescriptorSetLayout& layout,
                                               View<Descriptor> descriptors) const;
   // Creates a layout whose set i has the layout sets[i]. Errors:
-  //   kOutOfRange        more than kMaxDescriptorSets, kMaxDescriptors in all or kMaxPushConstants
-  //   kInvalidArgument   an empty layout; push constants of a size that is no multiple of 4
-  //   kPermissionDenied  a layout of another device
+  //   kOutOfRange more than kMaxDescriptorSets, kMaxDescriptors in all or kMaxPushConstants
+  //   kInvalidArgument an empty layout; a size of push constants that is not a multiple of 4
+  //   kPermissionDenied a layout of another device
   Result<PipelineLayout> create_pipeline_layout(View<DescriptorSetLayout> sets,
                                                 std::uint32_t push_constants_size = 0) const;
 
-  // Allocates memory. Where there is none, first completes work that has ended and still holds
-  // some, and waits up to a second for what the runtime's thread is still to free. Errors:
+  // Allocates memory. On exhaustion it first retires finished submissions, and waits up to one
+  // second for memory that the runtime's thread is about to free. Errors:
   //   kResourceExhausted  naming the size
   //   kInvalidArgument
   //   kUnimplemented      exportable memory, where the device has none
@@ -144,14 +144,16 @@ class HALYARD_EXPORT Device {
 
   // Makes a buffer of memory that another device, process or API has exported: see
   // Buffer::export_descriptor. `info` has the size and memory type of the exporter. Takes the
-  // descriptor if it succeeds; the caller keeps it otherwise. Errors: kInvalidArgument, also for a
-  // descriptor that is no such memory; kResourceExhausted; kUnimplemented if the device cannot.
+  // descriptor if it succeeds; the caller keeps it otherwise. Errors: kInvalidArgument, for
+  // instance for a descriptor of something else; kResourceExhausted; kUnimplemented if the device
+  // cannot.
   Result<Buffer> import_descriptor(int descriptor, const BufferInfo& info) const;
 
-  // Creates a timeline that can be exported, of the device's own kind, or one of what another
-  // device, process or API has exported. import_timeline() takes the descriptor if it succeeds; the
-  // caller keeps it otherwise. Errors: kInvalidArgument, also for a descriptor that is no timeline;
-  // kResourceExhausted; kUnimplemented if the device cannot.
+  // The first creates a timeline of the device's own kind, which can be exported. The second makes
+  // one of a descriptor that another device, process or API has exported. import_timeline() takes
+  // the descriptor if it succeeds; the caller keeps it otherwise. Errors: kInvalidArgument, for
+  // instance for a descriptor of something else; kResourceExhausted; kUnimplemented if the device
+  // cannot.
   Result<SharedTimeline> create_shared_timeline(std::uint64_t initial = 0) const;
   Result<SharedTimeline> import_timeline(int descriptor) const;
 
@@ -180,7 +182,8 @@ class HALYARD_EXPORT Device {
   Result<ExecutableCache> create_executable_cache(const ExecutableCacheInfo& info = {}) const;
 
   // A text for people: the waits of every submission that has not ended, on all devices of the
-  // registry, and the submissions that are to signal them. As a query, it completes what has ended.
+  // registry, and the submissions that are to signal them. Like a query, it retires finished
+  // submissions.
   std::string dump_timelines() const;
 
   explicit operator bool() const noexcept { return static_cast<bool>(object_); }
@@ -196,14 +199,13 @@ class HALYARD_EXPORT Device {
 
 // Opens the device that the URI describes; if it describes several, the first. Examples: "cpu://",
 // "cpu://1", "cpu://?devices=4&workers=2". `uri` may be a list, as for open_all; of this only the
-// first URI is opened. One runtime per process serves all devices; it starts
-// its drivers on first use, and each of its threads before the first call that needs it. Two calls
-// with one URI open two independent devices. Safe from any thread. Errors:
-//   kInvalidArgument     malformed URI or option, also in a part of a list that is not opened; more
+// first URI is opened. One runtime per process serves all devices; it starts its drivers on first
+// use, and each of its threads before the first call that needs it. Two calls with the same URI
+// open two independent devices. Safe from any thread. Errors:
+//   kInvalidArgument malformed URI or option, even in a part of a list that is not opened; more
 //                        than 64 URIs. For a list, the message names the bad part
-//   kNotFound            unknown driver or device; the message lists the known ones
-//   kFailedPrecondition  after shutdown()
-//   kResourceExhausted   also if the system refuses a thread that an open device needs
+//   kNotFound unknown driver or device; the message lists the known ones kFailedPrecondition after
+//   shutdown() kResourceExhausted no memory, or the system refuses a thread that the device needs
 HALYARD_EXPORT Result<Device> open(std::string_view uri);
 // Opens all devices that the URI describes, at least one. Several URIs, of any drivers, are
 // separated by commas, without spaces: "cpu://,serial://?devices=2". The devices have the order of

@@ -39,7 +39,7 @@ struct ConstantInfo {
   std::uint32_t offset;  // bytes, in the struct of all constants
 };
 
-// What a kernel occupies on its device, by the device's own compiler.
+// Resources that a kernel uses on its device, as the device's own compiler reports them.
 struct FunctionResources {
   std::uint32_t registers = 0;          // of an item, 32 bits each
   std::uint32_t shared_bytes = 0;       // of a workgroup, static and dynamic
@@ -53,7 +53,7 @@ class HALYARD_EXPORT Function {
   Function() noexcept = default;
   Function(ExecutableObject* executable, std::uint32_t index) noexcept;
 
-  // For an empty handle: no name, {1, 1, 1} and zeros.
+  // An empty handle has no name, the size {1, 1, 1}, and zero parameters.
   std::string_view name() const noexcept;  // valid while any handle of the executable lives
   Grid::Extent workgroup_size() const noexcept;
   std::size_t binding_count() const noexcept;
@@ -63,8 +63,8 @@ class HALYARD_EXPORT Function {
   // Precondition: index < count. Names are valid as long as name().
   BindingInfo binding(std::size_t index) const noexcept;
   ConstantInfo constant(std::size_t index) const noexcept;
-  // Whether the kernel states that bindings of one launch may overlap (HY_MAY_OVERLAP). False for
-  // an empty handle.
+  // Whether the kernel allows bindings of a launch to overlap (HY_MAY_OVERLAP). False for an empty
+  // handle.
   bool may_overlap() const noexcept;
 
   // kUnimplemented: the device does not say. kInvalidArgument: an empty handle. kDeviceLost.
@@ -83,7 +83,7 @@ class HALYARD_EXPORT Function {
 };
 
 // A handle; safe from any thread. Keeps its device open. Submissions and recordings keep the code
-// that they run, also when every handle is dropped.
+// that they run, even if every handle is dropped.
 class HALYARD_EXPORT Executable {
  public:
   Executable() noexcept = default;
@@ -120,9 +120,10 @@ struct ConstantSlot {
 };
 constexpr ConstantSlot constant_slot(std::uint32_t index) noexcept { return {index}; }
 
-// A kernel argument with its type. A type that differs from the kernel's declaration is
-// kInvalidArgument, naming the parameter; no value is ever converted. What is recorded may also be
-// a slot, which has the type of the kernel's parameter; elsewhere that is kInvalidArgument.
+// A kernel argument with its type. If the type differs from the kernel's declaration, the call
+// fails with kInvalidArgument and names the parameter; values are never converted. In a recording
+// an argument may be a slot, which has the type of the kernel's parameter; elsewhere a slot is
+// kInvalidArgument.
 class Constant {
  public:
   constexpr Constant() noexcept = default;

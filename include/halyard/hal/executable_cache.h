@@ -58,7 +58,7 @@ class HALYARD_EXPORT ExecutableCache {
   Result<Executable> load(const std::string& path) const;
   Result<Executable> load(Bytes image, std::string_view name) const;
 
-  // The folder of built images; empty if there is none. Valid while a handle lives.
+  // The folder of built images, or "" without a folder. Valid while a handle lives.
   std::string_view folder() const noexcept;
   ExecutableCacheStatistics statistics() const noexcept;
 

@@ -30,8 +30,8 @@ class HALYARD_EXPORT Fence {
   //   kResourceExhausted
   static Result<Fence> create(Points points = {});
 
-  // Adds a point. Of several points of one semaphore the largest value stays. Errors as create();
-  // after an error nothing has changed.
+  // Adds a point. Of several points of the same semaphore it keeps the largest value. Errors as
+  // create(); after an error nothing has changed.
   Status insert(const Point& point) const;
   // Adds the present points of `other`.
   Status extend(const Fence& other) const;
@@ -41,8 +41,8 @@ class HALYARD_EXPORT Fence {
   // A copy, valid while this fence lives: `{.wait = fence.points()}`.
   std::vector<Point> points() const;
 
-  // True if all points are reached, also if there are none; false if one is pending. Returns the
-  // failure of a semaphore that had failed before it reached its point.
+  // True if all points are reached or the fence is empty, false if a point is pending. Returns the
+  // failure of a semaphore that failed before it reached its point.
   Result<bool> query() const;
   // wait_all for the present points.
   Status wait(Deadline deadline = kForever) const;

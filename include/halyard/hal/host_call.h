@@ -50,7 +50,7 @@ Status run_callable(Fn& fn) noexcept {
   } catch (const Error& error) {
     return error.status();
   } catch (const std::exception& error) {
-    char text[1024];  // cut, where it is longer
+    char text[1024];  // longer messages are cut
     std::snprintf(text, sizeof text, "host call threw: %s", error.what());
     return Status(StatusCode::kInternal, text);
   } catch (...) {

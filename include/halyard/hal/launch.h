@@ -132,7 +132,7 @@ class HALYARD_EXPORT Launch {
     return *this;
   }
 
-  // For Queue and Recorder. A moved-from launch has no arguments.
+  // Read by Queue and Recorder. A moved-from launch has no arguments.
   ExecutableObject* executable() const noexcept { return executable_; }
   std::uint32_t function_index() const noexcept { return function_; }
   View<BufferRange> bindings() const noexcept { return ranges_; }  // without memory for slots

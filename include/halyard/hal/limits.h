@@ -10,7 +10,8 @@ namespace halyard::inline v0::hal {
 
 // Constant for the device's life.
 struct DeviceLimits {
-  // Bytes of one buffer; kResourceExhausted beyond. Memory may be exhausted before.
+  // The largest buffer, in bytes; larger sizes are kResourceExhausted. Memory may be exhausted
+  // before.
   std::uint64_t max_buffer_size = 0;
 
   // Workgroups of a dispatch in x, y and z; kOutOfRange beyond. Counts that the device itself reads
@@ -18,7 +19,7 @@ struct DeviceLimits {
   // stays within the buffers.
   std::uint32_t max_groups[3] = {};
 
-  // Limits of one kernel; Executable::function() returns kUnavailable beyond.
+  // Limits of a kernel; Executable::function() returns kUnavailable for a kernel that exceeds them.
   std::uint32_t max_workgroup_items = 0;
   std::uint32_t max_shared_bytes = 0;  // static and dynamic
   std::uint32_t max_bindings = 0;
@@ -31,8 +32,8 @@ struct DeviceLimits {
   std::uint32_t max_in_flight = 0;
   std::uint32_t max_backlog = 1u << 20;
 
-  // Whether the device reads the group counts of a dispatch from its memory. Without it
-  // dispatch_indirect answers kUnimplemented: the host never reads them in its place.
+  // Whether the device reads the group counts of a dispatch from its memory. If not,
+  // dispatch_indirect returns kUnimplemented: the host never reads them in its place.
   bool indirect_dispatch = true;
 };
 

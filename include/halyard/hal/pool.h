@@ -20,14 +20,15 @@
 //     buffer whose last handle was dropped returns it at most 10 ms after its last use
 //
 // Otherwise it fails with kResourceExhausted and the sizes; a device that refuses a slab is not
-// waited for. While max_size stops the first that waits, those that no one waits for any more fail
-// (Semaphore::give_up). The pool does not detect that a block's holder waits for the allocation.
-// The message of kDeadlineExceeded, and Device::dump_timelines(), say what each submission waits
-// for and what the pool holds.
+// waited for. While max_size stops the first waiting allocation, those whose results nothing waits
+// for fail (Semaphore::give_up). The pool does not detect that a block's holder waits for the
+// allocation. The message of kDeadlineExceeded, and Device::dump_timelines(), list what each
+// submission waits for, and the blocks of the pool.
 //
-// Allocations that signal one semaphore should wait for one another, in the order of their values:
-// otherwise the larger value may be reached before the smaller allocation has memory. The block of
-// a buffer that is dropped without deallocate() returns when the last submission that uses it ends.
+// Allocations that signal the same semaphore should wait for each other, in the order of their
+// values: otherwise the larger value may be reached before the smaller allocation has memory. The
+// block of a buffer that is dropped without deallocate() returns when the last submission that uses
+// it ends.
 //
 // With an alignment above 256 a block takes `alignment - 256` bytes more than its buffer has, so an
 // allocation of max_size does not fit then.

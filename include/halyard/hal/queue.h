@@ -3,10 +3,10 @@
 // Queue: takes submissions, {waits, operation, signals}, and runs them on a device.
 //
 //   - Submitting never blocks, unless SubmitInfo::room says so.
-//   - Only semaphores order submissions. Submission order alone orders nothing, and a parked
-//     submission never delays a later one that is ready. One that waits on the device, for work
-//     that was issued before, may: what is behind it in its queue runs after it. Work that must not
-//     goes to another queue.
+//   - Only semaphores order submissions. The order of submission does not, and a parked submission
+//     never delays a later one that is ready. Exception: issued work of a queue runs in order on
+//     the device. If it waits there for other work, everything issued to the same queue later waits
+//     as well. Put independent work on a queue of its own.
 //   - A wait may be submitted before the work that will signal it.
 //   - A submission keeps everything that it touches alive until it ends. The caller's views need to
 //     live for the call only.
@@ -30,7 +30,7 @@
 // Checked only on a device that was opened with `?check=1`, the default of debug builds of the
 // library (docs/checking.md):
 //   - that work which accesses the same memory is ordered: kFailedPrecondition
-//   - that the bindings of one dispatch do not overlap where one is written (rule 7 in
+//   - that a binding that a dispatch writes does not overlap another binding of it (rule 7 in
 //     halyard/kernel.h), unless the kernel is declared with HY_MAY_OVERLAP: kInvalidArgument
 // If a wait was submitted before its signal, the submission itself fails, when it is issued.
 //
@@ -44,8 +44,8 @@
 // work of the same queue. Its handles may be dropped at once, as everywhere.
 //
 // A submission may signal a failed semaphore: the work runs, the other signals advance, and that
-// semaphore keeps its failure. Duplicate waits or signals of one semaphore keep the largest value.
-// Safe from any thread.
+// semaphore keeps its failure. Of several waits for the same semaphore, and of several signals of
+// it, the largest value counts. Safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -99,7 +99,7 @@ class HALYARD_EXPORT Queue {
   Status execute(const CommandBuffer& commands, const ExecuteInfo& info) const;
   Status dispatch(const Function& function, const Grid& grid, View<BufferRange> bindings,
                   View<Constant> constants, const SubmitInfo& info) const;
-  // Also fails with kInvalidArgument for a launch without a grid, or one that was moved from.
+  // Also fails with kInvalidArgument for a launch without a grid or a moved-from launch.
   Status dispatch(const Launch& launch, const SubmitInfo& info) const;
   // Dispatches as many workgroups as `groups` contains: three uint32 (x, y, z) at a multiple of 4
   // from the start of the allocation. The device reads them when the waits are reached; the host
@@ -146,7 +146,7 @@ class HALYARD_EXPORT Queue {
   // Failures of the submission, after which its range is undefined:
   //   kOutOfRange        a read beyond the file's end
   //   kResourceExhausted (ENOSPC ...), kDataLoss (EIO)  with the name of the system's error
-  // Every reader of the file sees what was written; the system decides when it reaches the disk.
+  // Every reader of the file sees the new bytes; the system decides when they reach the disk.
   Status read(const File& file, std::uint64_t offset, const BufferRange& target,
               const SubmitInfo& info) const;
   Status write(const BufferRange& source, const File& file, std::uint64_t offset,
@@ -163,7 +163,8 @@ class HALYARD_EXPORT Queue {
   // every use of the buffer. From this call on every use is refused with kFailedPrecondition. If
   // the deallocation fails before it is issued, it has had no effect, and the buffer is usable
   // again. If the last handle is dropped without deallocate(), the memory returns when the last
-  // submission that uses it ends. kInvalidArgument: not a buffer of a pool, or a part of one.
+  // submission that uses it ends. Returns kInvalidArgument for a buffer that is not of a pool, or a
+  // part of such a buffer.
   Status deallocate(const Buffer& buffer, const SubmitInfo& info) const;
 
   // Runs fn on a thread of the runtime once the waits are reached. fn returns void (success) or
@@ -195,11 +196,11 @@ class HALYARD_EXPORT Queue {
   Status execute_and_wait(const CommandBuffer& commands, const ExecuteInfo& info,
                           Deadline deadline = kForever) const;
 
-  // Waits until every earlier submission has ended, also the parked ones: complete, failed or
-  // cancelled. Returns ok even if work has failed or the device is lost; the semaphores have those
-  // failures. kDeadlineExceeded lists what is left. The calling thread may run work of a cpu
-  // device. Not in a callback, as Semaphore::wait, nor in a host call of this queue, which would
-  // wait for itself.
+  // Waits until every earlier submission, parked ones included, is complete, failed or cancelled.
+  // Returns ok even if work has failed or the device is lost; the semaphores have those failures.
+  // The message of kDeadlineExceeded lists the unfinished submissions. The calling thread may run
+  // work of a cpu device. Not in a callback, as Semaphore::wait, nor in a host call of this queue,
+  // which would wait for itself.
   Status wait_idle(Deadline deadline = kForever) const;
   // Hands ready work to the device and reports its progress, now. Submitting does the former and
   // waiting the latter; flush() is for code that does neither for a while. Never blocks. Callbacks

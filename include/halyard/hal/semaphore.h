@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Semaphore: the one ordering primitive; a 64-bit value that only grows, and a failure.
+// Semaphore: the only ordering primitive. A 64-bit value that only grows, and a failure.
 //
 //   value    0 ... 2^63-1, with any start. Host and device advance it, each time to a larger value.
 //   wait     for "value >= v": any number of waiters per value, before or after the signal.
@@ -60,7 +60,7 @@ class HALYARD_EXPORT Registration {
     return *this;
   }
   ~Registration() { reset(); }
-  // Does what the destructor does.
+  // Unregisters, like the destructor.
   void reset() noexcept;
 
  private:
@@ -80,7 +80,7 @@ class HALYARD_EXPORT Semaphore {
   Semaphore() noexcept = default;
   explicit Semaphore(timeline::Semaphore* object) noexcept;
 
-  // Returns the current value, or the failure, also if values were reached before it. Checks the
+  // Returns the current value, or the failure even if values were reached before it. Checks the
   // devices' progress first. Never blocks for their work.
   Result<std::uint64_t> query() const;
 
@@ -98,16 +98,16 @@ class HALYARD_EXPORT Semaphore {
   // ok status, changes nothing.
   void fail(const Status& status) const;
 
-  // Says that no one waits for values up to `value` any more, now or later. An allocation that
-  // signals such values alone then fails with kCancelled where it would wait for memory that others
-  // hold (pool.h). All other work goes on. Calls neither a driver nor a callback.
+  // Declares that nothing waits, or will wait, for values up to `value`. A pool allocation that
+  // signals only such values then fails with kCancelled instead of waiting for memory (pool.h).
+  // Other work is not affected. Calls neither a driver nor a callback.
   void give_up(std::uint64_t value) const;
 
   // Blocks until the value is reached (ok), the semaphore fails (the failure) or the deadline
   // passes (kDeadlineExceeded; the message names the submissions that were to signal it). The
   // calling thread may run ready work of a cpu device meanwhile, and then returns later than the
   // deadline by as much as a part of one dispatch takes. With kNow it polls: it runs no work, and
-  // the message says no more than what is waited for. In a callback, a wait that would block is
+  // the message names only the semaphore and the value. In a callback, a wait that would block is
   // refused (kFailedPrecondition): it may depend on effects of the call that runs the callback,
   // which follow later.
   Status wait(std::uint64_t value, Deadline deadline = kForever) const;
@@ -118,15 +118,15 @@ class HALYARD_EXPORT Semaphore {
   //   - this thread, before on_reach returns, if the outcome is already known
   //   - a thread of the runtime
   // fn must not block or throw. It may signal and submit; signal() then returns before its effects
-  // run. Fails with kResourceExhausted, also if the system refuses the runtime a thread; fn is then
-  // destroyed uncalled. Operator new for fn itself may throw.
+  // run. Fails with kResourceExhausted if there is no memory or the system refuses the runtime a
+  // thread; fn is then destroyed uncalled. Operator new for fn itself may throw.
   template <class F>
     requires std::is_invocable_v<F&, const Status&>
   [[nodiscard]] Result<Registration> on_reach(std::uint64_t value, F&& fn,
                                               CallbackThread thread = CallbackThread::kAny) const {
     using Fn = std::decay_t<F>;
     if constexpr (sizeof(Fn) <= sizeof(void*) && std::is_trivially_copyable_v<Fn>) {
-      // A callable of one pointer, such as [this], needs no memory of its own.
+      // A callable that holds only a pointer, such as [this], needs no allocation.
       void* state = nullptr;
       const Fn small(std::forward<F>(fn));
       std::memcpy(&state, &small, sizeof small);

@@ -9,7 +9,7 @@
 //           });
 //     in    a host call, or a thread of the caller: timeline.wait(6), then semaphore.signal(6)
 //
-// A failure of a semaphore does not pass: a timeline has values alone.
+// A failure of a semaphore is not passed on: a timeline has only values.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +32,9 @@ class HALYARD_EXPORT SharedTimeline {
   explicit SharedTimeline(SharedTimelineObject* object) noexcept;
 
   Result<std::uint64_t> query() const;
-  // Advances to `value`, which must be greater than the current one, also than one that another
-  // signaller, or work of the other side, is about to give it; kInvalidArgument where that is seen.
-  // Never blocks. kResourceExhausted.
+  // Signals `value`. It must exceed the current value and every value that either side still has
+  // pending; a violation that can be detected returns kInvalidArgument. Never blocks.
+  // kResourceExhausted.
   Status signal(std::uint64_t value) const;
   // Blocks until `value` is reached or the deadline passes: kDeadlineExceeded. kResourceExhausted.
   Status wait(std::uint64_t value, Deadline deadline = kForever) const;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Submission: {waits, operation, signals} on its way through a queue. SubmitInfo, ExecuteInfo: the
-// waits and signals of one submission.
+// Submission: {waits, operation, signals} on its way through a queue. SubmitInfo, ExecuteInfo: its
+// waits and signals.
 //
 // A submission ends in exactly one way:
 //   complete   all signals advance
 //   failed     all signals fail with the cause: a wait failed, the host call or the file failed, or
 //              the device was lost
 //   cancelled  all signals fail with kCancelled
-// A failed submission affects only the work that waits for it. The loss of a device also ends work
-// of other devices that stands in a queue behind a wait for it, with kUnavailable.
+// A failed submission affects only the work that waits for it. Device loss also fails, with
+// kUnavailable, other devices' work that is already queued after a native wait for the lost device.
 #pragma once
 
 #include <utility>
@@ -29,7 +29,7 @@ class Submission;
 
 namespace hal {
 
-// A reference to one submission, for cancel(). It keeps a little memory and may outlive the
+// A reference to a submission, for cancel(). It keeps a little memory and may outlive the
 // submission, its queue and its device. Move-only. One thread at a time fills, moves or destroys a
 // handle; cancel() is safe from any thread.
 class HALYARD_EXPORT Submission {
@@ -54,7 +54,7 @@ class HALYARD_EXPORT Submission {
   timeline::Submission* object_ = nullptr;
 };
 
-// The waits and signals of one submission. It refers to its lists and does not keep them: a list in
+// The waits and signals of a submission. It refers to its lists and does not keep them: a list in
 // braces, or any other temporary, ends with the full expression. So write such lists in the call,
 //   queue.fill(x, 0, 4, {.wait = {{start, 1}}, .signal = {{done, 1}}});
 // and give an info that is a variable lists that are variables:

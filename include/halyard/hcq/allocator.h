@@ -72,8 +72,8 @@ struct AllocatorStatistics {
   std::uint64_t cached = 0;
 };
 
-// Functions are safe from any thread, except from one that holds a TimelineTurn of the device
-// (copies take one). The device outlives the allocator and all its memory. Empty once moved from:
+// Functions are safe from any thread that holds no TimelineTurn of the device (copies take a turn).
+// The device outlives the allocator and all its memory. A moved-from allocator returns
 // kFailedPrecondition.
 class HALYARD_EXPORT Allocator {
  public:

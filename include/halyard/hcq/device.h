@@ -92,7 +92,7 @@ class HALYARD_EXPORT Device {
   // Returns an empty buffer when memory is exhausted.
   virtual Buffer allocate_memory(MemoryType type, std::uint64_t size) noexcept = 0;
   virtual void free_memory(MemoryType type, const Buffer& memory) noexcept = 0;
-  // Devices of one group reach each other's memory.
+  // Devices of the same group can access each other's memory.
   virtual const void* peer_group() const noexcept { return this; }
 
   // Frees `block` once its point is reached.

@@ -100,8 +100,8 @@ class HALYARD_EXPORT Graph {
 
   // Queues the work again, with inputs[i] for input i. Blocks until the previous replay is
   // complete, and while another thread holds a TimelineTurn of one of the devices; the caller must
-  // not hold one. The memory of the inputs stays until the replay is complete. On an error no call
-  // of it runs.
+  // not hold one. The memory of the inputs stays until the replay is complete. If it returns an
+  // error, no call of the replay runs.
   //   kInvalidArgument    wrong number of inputs; an input that the graph writes overlaps other
   //                       memory of the graph
   //   kOutOfRange         an input is too small, or a value does not fit

@@ -114,7 +114,7 @@ struct ProgramInfo {
 class ProgramObject;
 class Device;
 
-// Arguments of one launch, from Program::fill_kernargs(). Must live until the queue that uses it is
+// Arguments of a launch, from Program::fill_kernargs(). Must live until the queue that uses it is
 // submitted. If the arguments were wrong it carries the error, which CommandQueue::submit()
 // returns.
 class HALYARD_EXPORT ArgsState {

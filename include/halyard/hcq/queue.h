@@ -6,10 +6,10 @@
 //   q.wait(signal, 1).exec(program, args, {64, 1, 1}, program.local_size()).signal(signal, 2);
 //   check(q.submit(device));
 //
-// Commands of one hardware queue run in order, each after the previous one is complete. A list may
-// be submitted any number of times. Two means change it between submissions: symbols (symbol.h),
-// whose values come with the submission, and update_...(), which names a command by its index. A
-// change does not affect earlier submissions.
+// Commands of a hardware queue run in order, each after the previous command is complete. A list
+// may be submitted any number of times. Two means change it between submissions: symbols
+// (symbol.h), whose values come with the submission, and update_...(), which names a command by its
+// index. A change does not affect earlier submissions.
 //
 // submit() returns the error of the first wrong argument. One thread at a time uses a list;
 // different threads may submit different lists to a device.
@@ -51,7 +51,7 @@ struct CommandTimes {
 
 class HALYARD_EXPORT CommandQueue {
  public:
-  // Of one that was moved from, submit() and bind() are kFailedPrecondition, whatever is added.
+  // A moved-from queue ignores commands; submit() and bind() return kFailedPrecondition.
   CommandQueue(CommandQueue&&) noexcept;
   CommandQueue& operator=(CommandQueue&&) noexcept;
   ~CommandQueue();
@@ -79,8 +79,8 @@ class HALYARD_EXPORT CommandQueue {
   // A profiled command takes three commands of the ring.
   void set_profiling(bool on) noexcept;
   // Times of the last execution of each profiled command; complete when the submission is. A later
-  // submission overwrites them. Call it on the list's thread, also while a submission runs: for the
-  // running command, begin may be of this execution and end of the last.
+  // submission overwrites them. Call it on the list's thread, even while a submission runs: for the
+  // running command, begin may be of this execution and end of the previous execution.
   std::vector<CommandTimes> profile() const;
 
  protected:

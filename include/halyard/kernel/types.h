@@ -26,7 +26,7 @@ enum class ElementType : std::uint8_t {
   kUint8 = 10,
 };
 
-// Bytes of one element; 0 for a value that is not an ElementType.
+// Bytes of an element; 0 for a value that is not an ElementType.
 constexpr std::size_t size_of(ElementType type) noexcept {
   switch (type) {
     case ElementType::kFloat64:

@@ -17,7 +17,7 @@ class Point {
   Point() noexcept = default;
   Point(Semaphore* semaphore, std::uint64_t value) noexcept
       : semaphore_(semaphore), value_(value) {}
-  // Of a handle: hal::Semaphore.
+  // Takes a handle: hal::Semaphore.
   template <class Handle>
     requires requires(const Handle& handle) {
       { handle.object() } -> std::same_as<Semaphore*>;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions of an array that may also stand on the right of `|`: `x | relu`, `x | add(b)`.
+// Functions of an array that can be on the right of `|`: `x | relu`, `x | add(b)`.
 //
-// `x | relu` needs an object named relu: the name of a function template is no operand. Names that
-// a program may also have from another header (add, div, max) stay functions, and one that is
-// called without its first argument returns a Bound.
+// `x | relu` needs an object named relu: the name of a function template is not an operand. Names
+// that other headers may also define (add, div, max) stay functions; called without their first
+// argument, they return a Bound.
 #pragma once
 
 #include <tuple>

@@ -57,7 +57,7 @@ struct AwaitAllocator<T, std::allocator<U>> {
   using Type = FrameAllocator<T>;
 };
 
-// Room for one object that Asio posts.
+// Memory for an object that Asio posts.
 struct PostBuffer {
   static constexpr std::size_t kSize = 128;  // Asio's object with a Call in it has 64 bytes
   alignas(std::max_align_t) std::byte bytes[kSize];

@@ -94,7 +94,7 @@ class Await {
       output_.emplace(context_.status());
       return true;
     }
-    is_awaited_ = true;  // also if a function of the operation throws
+    is_awaited_ = true;  // even if a function of the operation throws
     output_.emplace(std::move(what_.operation).execute(context_));
     return !output_->ok() || context_.finished();
   }

@@ -49,7 +49,8 @@ class Cell : public RefCounted, public Nested {
 template <class T>
 class ValueCell : public Cell {
  public:
-  // As run(), but throws what the operation's functions threw. If ok, there is a value.
+  // Like run(), but throws the exceptions of the operation's functions. If it returns ok, there is
+  // a value.
   Status evaluate(Context& context) {
     if (finished()) return {};
     Status status = run(context);

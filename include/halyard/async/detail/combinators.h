@@ -143,7 +143,7 @@ auto operator|(Op&& operation, C combinator) {
   }
 }
 
-// An adaptor of an operation's result: what it refuses is the operation's failure.
+// An adaptor of an operation's result. If the adaptor refuses the result, the operation fails.
 template <Adaptor A>
 struct CheckedAdaptor {
   template <class T>

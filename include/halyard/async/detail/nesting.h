@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations that hold others of a type they do not know: boxed and shared ones. A loop may make
-// each of the one before, so only the program bounds how deep they are nested. Here are the bounds
-// of the recursions over them.
+// Operations that hold others of a type they do not know: boxed and shared operations. A loop may
+// wrap the previous operation each time, so only the program bounds how deep they are nested. Here
+// are the bounds of the recursions over them.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace halyard::inline v0::async::detail {
 
-// As many may execute, each within the one before. A level takes 250 to 1,300 bytes of the stack
+// So many operations may execute inside each other. A level takes 250 to 1,300 bytes of the stack
 // (g++ 12, with and without optimisation; a thread has 8 MiB by default).
 inline constexpr std::uint32_t kMaxNesting = 2000;
 
@@ -40,8 +40,8 @@ class Nesting {
 };
 
 class Nested;
-// Destroys it and what it holds, with a bounded stack: what is more than a hundred deep is destroyed
-// as the outermost call on this thread ends.
+// Destroys the operation and the operations inside it, with a bounded stack: those more than a
+// hundred levels deep are destroyed as the outermost call on this thread ends.
 HALYARD_EXPORT void drop(Nested* nested) noexcept;
 
 // Base of what such an operation holds.

@@ -27,7 +27,7 @@ namespace halyard::inline v0::async::detail {
 template <class F, class... Values>
 inline constexpr bool kRecordableCall = requires { requires F::kRecordable; };
 
-// An operation, or the function of one, that submits nothing and so needs no queue.
+// An operation, or its function, that submits nothing and so needs no queue.
 template <class T>
 concept SubmitsNothing = requires { requires T::kSubmitsNothing; };
 
@@ -155,8 +155,8 @@ struct GiveValue {
   T value;
 };
 
-// What a function returns whose arguments a static_assert refuses: an operation, so that no further
-// error hides that one. Not defined.
+// The return type of a function whose arguments a static_assert refuses: an operation, so that no
+// further error hides the assertion's. Not defined.
 template <class T>
 Operation<GiveValue<T>> refused();
 

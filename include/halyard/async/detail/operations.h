@@ -157,7 +157,7 @@ struct ReadbackInto {
   std::span<T> into;
 };
 
-// The same of one element; awaiting returns it.
+// Reads one element; awaiting returns it.
 template <class T>
 struct ReadbackItem {
   using Delivered = T;

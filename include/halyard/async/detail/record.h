@@ -37,7 +37,7 @@ HALYARD_EXPORT Result<Ref<RefCounted>> start_recording(const Context& context);
 HALYARD_EXPORT Result<Ref<Storage>> add_slot(RefCounted& recording, const Shape& shape,
                                              kernel::ElementType type, std::size_t parameter);
 HALYARD_EXPORT Status finish_recording(RefCounted& recording);
-// Which of a replay's arrays `storage` stands for; their number, if for none.
+// The index of the replay's array whose placeholder `storage` is, or the number of arrays.
 HALYARD_EXPORT std::size_t slot_of(const RefCounted& recording, const Storage* storage) noexcept;
 
 template <class... Slots>
@@ -117,7 +117,7 @@ struct AsOutput {
   }
 };
 
-// Gives the outputs of a recording for one replay: a parameter is the array that stood for it.
+// Makes the outputs of a replay: a parameter is replaced by the array of this replay.
 struct OutputOfReplay {
   template <class T, class... Given>
   Shared<Tensor<T>> operator()(const Shared<Tensor<T>>& output,

@@ -14,7 +14,8 @@ namespace halyard::inline v0::async::detail {
 // The result of a stopped await.
 inline Status stopped() { return Status(StatusCode::kCancelled, "a stop was requested"); }
 
-// `status`; of a deadline that has passed, with what was still waited for.
+// Returns `status`. If a deadline has passed, its message gets `missing`: the events that were not
+// reached.
 inline Status with_missing(const Status& status, const std::string& missing) {
   if (status.code() != StatusCode::kDeadlineExceeded) return status;
   return Status(status.code(), std::string(status.message()) + ": " + missing);

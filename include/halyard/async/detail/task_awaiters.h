@@ -147,7 +147,7 @@ template <class T>
 concept TaskAwaitable =
     requires(T&& awaitable, const TaskPlace& place) { std::move(awaitable).awaiter(place); };
 
-// The awaiter of what a Task awaits.
+// Makes the awaiter of an operation that a Task awaits.
 template <DeviceOperation Op>
 auto awaiter_of(Op&& operation, const TaskPlace& place) {
   return OperationAwaiter<Op, Errors::kThrown>(std::move(operation), place);
