@@ -23,7 +23,7 @@ std::string Semaphore::describe_promise(std::uint64_t value) noexcept {
   const SignalNode* promise = best_promise(value, kHostDomain);
   if (promise == nullptr) return {};
   return base::format("{}, submission {} in flight, signals {}",
-                      promise->submission->queue().name(), promise->submission->sequence_,
+                      promise->submission->queue().name(), promise->submission->place_.sequence,
                       promise->key);
 }
 

@@ -10,32 +10,34 @@
 
 namespace halyard::inline v0::timeline {
 
-IssueSite::Order IssueSite::order_after(LaneTracker& other, std::uint64_t sequence) const noexcept {
+IssueSite::Order IssueSite::order_after(const LanePoint& at) const noexcept {
+  const auto& [lane, sequence] = at;
+  LaneTracker& other = *lane;
   if (&other == &lane_) return Order::kSameLane;
   if (other.retired() >= sequence) return Order::kReached;
-  if (lane_.waited_for(other, sequence)) return Order::kWaited;
+  if (lane_.waited_for(at)) return Order::kWaited;
   for (std::uint32_t i = 0; i < submission_.wait_count_; ++i) {
     const WaitNode& wait = submission_.waits_[i];
-    if (wait.bound_lane == &other && wait.bound_sequence >= sequence) return Order::kWaited;
+    if (wait.edge.lane() == &other && wait.edge.sequence() >= sequence) return Order::kWaited;
   }
   if (other.dead_from_.load(std::memory_order_acquire) <= sequence) return Order::kNone;
   if (other.marker_for(sequence) != 0) return Order::kEdge;
   return other.retired() >= sequence ? Order::kReached : Order::kNone;
 }
 
-void IssueSite::wait_for(LaneTracker& other, std::uint64_t sequence) noexcept {
-  assert(submission_.hidden_lane_ == nullptr);
-  const std::uint64_t marker = other.marker_for(sequence);
+void IssueSite::wait_for(const LanePoint& at) noexcept {
+  assert(!submission_.hidden_edge_);
+  const std::uint64_t marker = at.lane->marker_for(at.sequence);
   if (marker == 0) return;  // it has been retired since
-  other.pin();
-  submission_.hidden_lane_ = &other;
-  submission_.hidden_sequence_ = marker;
-  (void)edges_.push_back(Edge{&other.native_queue(), marker});  // there is room
+  submission_.hidden_edge_ = PinnedLanePoint({at.lane, marker});
+  (void)edges_.push_back(Edge{&at.lane->native_queue(), marker});  // there is room
 }
 
-void IssueSite::watch(LaneTracker& other, std::uint64_t sequence) noexcept {
-  if (other.marker_for(sequence) == 0) other.queue().request_mark(lane_.queue().mark_bit(), visit_);
-  other.watch(sequence);
+void IssueSite::watch(const LanePoint& at) noexcept {
+  if (at.lane->marker_for(at.sequence) == 0) {
+    at.lane->queue().request_mark(lane_.queue().mark_bit(), visit_);
+  }
+  at.lane->watch(at.sequence);
 }
 
 bool IssueSite::is_given_up() const noexcept {

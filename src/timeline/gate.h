@@ -19,6 +19,7 @@
 
 #include "base/array.h"
 #include "halyard/base/status.h"
+#include "timeline/lane_point.h"
 #include "timeline/native_queue.h"
 
 namespace halyard::inline v0::timeline {
@@ -33,8 +34,8 @@ class IssueSite {
             Visit& visit) noexcept
       : lane_(lane), submission_(submission), edges_(edges), visit_(visit) {}
 
-  // How this submission is ordered after `sequence` of `other`, a lane of the same device; in order
-  // of preference.
+  // How this submission is ordered after `at`, in a lane of the same device; in order of
+  // preference.
   enum class Order : std::uint8_t {
     kSameLane,
     kReached,
@@ -42,22 +43,22 @@ class IssueSite {
     kEdge,    // if wait_for() is called
     kNone,
   };
-  Order order_after(LaneTracker& other, std::uint64_t sequence) const noexcept;
+  Order order_after(const LanePoint& at) const noexcept;
 
-  // Adds a native wait that the caller did not ask for, unless `sequence` has been retired by now.
-  // Call it once, where order_after() returned kEdge.
-  void wait_for(LaneTracker& other, std::uint64_t sequence) noexcept;
+  // Adds a native wait that the caller did not ask for, unless `at` has been retired by now. Call
+  // it once, if order_after() returned kEdge.
+  void wait_for(const LanePoint& at) noexcept;
 
-  // Has the queue ask again once `other` has passed `sequence` or has a marker behind it. Call it
-  // before kLater is returned.
-  void watch(LaneTracker& other, std::uint64_t sequence) noexcept;
+  // Has the gate called again once the lane has passed `at` or has a marker for it. Call it before
+  // kLater is returned.
+  void watch(const LanePoint& at) noexcept;
 
-  // Whether no one waits any more for what the submission signals (Semaphore::give_up).
+  // Whether nothing waits any more for the submission's signals (Semaphore::give_up).
   bool is_given_up() const noexcept;
 
-  // Retires what `other` has passed by now.
+  // Retires the submissions that `other` has passed by now.
   void retire(LaneTracker& other) noexcept;
-  // The same of its own lane, all of it: another thread that looks may find the queue's role taken.
+  // Retires its own lane to the end: another thread may find the queue's role taken.
   void retire_own() noexcept;
 
   LaneTracker& lane() const noexcept { return lane_; }
@@ -72,12 +73,13 @@ class IssueSite {
 struct Gate {
   enum class Answer : std::uint8_t { kGo, kLater, kFail };
   Answer (*ask)(void* payload, IssueSite& site, Status& cause) noexcept;
-  // May be null, as may those that follow. Also called if the submission failed after commands of
-  // it had been issued (IssueResult::started): it has its place in the lane then.
-  void (*issued)(void* payload, LaneTracker& lane, std::uint64_t sequence) noexcept = nullptr;
-  // Takes back what ask() gave, if anything. Also called if ask() has not been.
+  // May be null, like the next functions. Also called if the submission failed after some of its
+  // commands had been issued (IssueResult::started): it has its place in the lane then.
+  void (*issued)(void* payload, const LanePoint& at) noexcept = nullptr;
+  // Undoes ask(), if it was called.
   void (*undo)(void* payload) noexcept = nullptr;
-  // What the gate waits for, for dumps and errors: "4096 bytes of ..."; empty when for nothing.
+  // Describes the wait of the gate for dumps and errors: "4096 bytes of ..."; "" if it waits for
+  // nothing.
   // Called under the queue's lock.
   std::string (*describe)(const void* payload) noexcept = nullptr;
 };

@@ -119,19 +119,15 @@ bool LaneTracker::edges_are_complete(std::uint64_t before, Visit& visit) noexcep
   const Entry& next = entry(before + 1);
   const Submission& submission = *next.submission;
   if (submission.kept_in_flight_) return true;
-  const auto is_complete = [&](LaneTracker* lane, std::uint64_t sequence) {
-    if (lane == nullptr || lane->is_complete(sequence)) return true;
+  return submission.all_edges([&](const LanePoint& edge) {
+    const auto& [lane, sequence] = edge;
+    if (lane->is_complete(sequence)) return true;
     set_retired(before);  // the other lane may ask this one
     const bool passed = &lane->queue_.device() == &queue_.device();
     if (lane->complete_to(sequence, passed, visit)) return true;
     if (!marks_all_) lane->watch(sequence);
     return false;
-  };
-  for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
-    const WaitNode& wait = submission.waits_[i];
-    if (!is_complete(wait.bound_lane, wait.bound_sequence)) return false;
-  }
-  return is_complete(submission.hidden_lane_, submission.hidden_sequence_);
+  });
 }
 
 // Within the retirement of another lane. A fault is left to the completion shell: the loss of the
@@ -245,29 +241,28 @@ std::uint64_t LaneTracker::marker_for(std::uint64_t sequence) noexcept {
 }
 
 void LaneTracker::note_waits(const Submission& submission) noexcept {
-  for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
-    const WaitNode& wait = submission.waits_[i];
-    if (wait.bound_lane != nullptr) note_wait(wait.bound_lane, wait.bound_sequence);
-  }
-  if (submission.hidden_lane_ != nullptr) {
-    note_wait(submission.hidden_lane_, submission.hidden_sequence_);
-  }
+  (void)submission.all_edges([this](const LanePoint& edge) { return note_wait(edge), true; });
 }
 
-void LaneTracker::note_wait(const LaneTracker* other, std::uint64_t sequence) noexcept {
-  // Lanes of one device end together; another device's could end, and its address be reused.
-  if (&other->queue_.device() != &queue_.device()) return;
-  Waited* at = waited_;
-  while (at != std::end(waited_) && at->lane != nullptr && at->lane != other) ++at;
+void LaneTracker::note_wait(const LanePoint& other) noexcept {
+  // Lanes of the same device end together; a lane of another device could end, and its address be
+  // reused.
+  if (&other.lane->queue_.device() != &queue_.device()) return;
+  LanePoint* at = waited_;
+  while (at != std::end(waited_) && *at && at->lane != other.lane) ++at;
   if (at == std::end(waited_)) at = waited_;
-  *at = {other, at->lane == other ? std::max(at->sequence, sequence) : sequence};
+  const bool known = at->lane == other.lane;
+  *at = {other.lane, known ? std::max(at->sequence, other.sequence) : other.sequence};
 }
 
-bool LaneTracker::waited_for(const LaneTracker& other, std::uint64_t sequence) const noexcept {
-  return std::any_of(std::begin(waited_), std::end(waited_), [&](const Waited& waited) {
-    return waited.lane == &other && waited.sequence >= sequence;
+bool LaneTracker::waited_for(const LanePoint& at) const noexcept {
+  return std::any_of(std::begin(waited_), std::end(waited_), [&](const LanePoint& waited) {
+    return waited.lane == at.lane && waited.sequence >= at.sequence;
   });
 }
+
+void PinnedLanePoint::pin(LaneTracker& lane) noexcept { lane.pin(); }
+void PinnedLanePoint::unpin(LaneTracker& lane) noexcept { lane.unpin(); }
 
 void LaneTracker::make_visible(std::uint64_t sequence, Visit& visit) noexcept {
   if (!visible(sequence) && !queue_.try_mark(visit)) queue_.request_mark(Queue::kQuietMark, visit);
@@ -306,17 +301,13 @@ void LaneTracker::watch_edges(Nanoseconds now) noexcept {
   if (retire_role_.exchange(true, std::memory_order_acquire)) return;
   const std::uint64_t first = retired() + 1;
   if (first <= published() && first < dead_from_.load(std::memory_order_relaxed)) {
-    const auto watch = [&](LaneTracker* lane, std::uint64_t sequence) {
-      if (lane == nullptr || lane->retired() >= sequence) return;
+    (void)entry(first).submission->all_edges([&](const LanePoint& edge) {
+      if (edge.lane->retired() >= edge.sequence) return true;
       waited_at_ = now;
       // Each only once and only while it is in flight: watch() wakes the calling thread.
-      if (!lane->watched_.load(std::memory_order_acquire)) lane->watch(sequence);
-    };
-    const Submission& submission = *entry(first).submission;
-    for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
-      watch(submission.waits_[i].bound_lane, submission.waits_[i].bound_sequence);
-    }
-    watch(submission.hidden_lane_, submission.hidden_sequence_);
+      if (!edge.lane->watched_.load(std::memory_order_acquire)) edge.lane->watch(edge.sequence);
+      return true;
+    });
   }
   release_retire_role();
 }

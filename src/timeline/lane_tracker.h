@@ -19,6 +19,7 @@
 
 #include "base/atomic.h"
 #include "halyard/base/ref.h"
+#include "timeline/lane_point.h"
 #include "timeline/native_queue.h"
 
 namespace halyard::inline v0::timeline {
@@ -188,9 +189,9 @@ class LaneTracker {
 
   // Under the issuer role: remembers which lanes of its own device the last entry waits for.
   void note_waits(const Submission& submission) noexcept;
-  void note_wait(const LaneTracker* other, std::uint64_t sequence) noexcept;
-  // True only if an entry waits for `sequence` of `other`, or for more.
-  bool waited_for(const LaneTracker& other, std::uint64_t sequence) const noexcept;
+  void note_wait(const LanePoint& other) noexcept;
+  // True only if an entry waits for `at`, or for more of its lane.
+  bool waited_for(const LanePoint& at) const noexcept;
 
   Queue& queue_;
   NativeQueue& native_;
@@ -207,12 +208,8 @@ class LaneTracker {
   base::Atomic<std::uint64_t> published_{0};
   base::Atomic<std::uint64_t> published_depth_{0};
   base::Atomic<std::uint64_t> marked_{0};  // the last sequence with a marker behind it
-  struct Waited {
-    const LaneTracker* lane = nullptr;
-    std::uint64_t sequence = 0;
-  };
   // Enough for the two queues of every device; waits for further lanes replace older ones.
-  Waited waited_[2];
+  LanePoint waited_[2];
 
   alignas(64) base::Atomic<bool> retire_role_{false};
   base::Atomic<std::uint64_t> retired_{0};

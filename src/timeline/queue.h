@@ -79,7 +79,7 @@ class Queue final : public RefCounted, public WorkItem {
   // was issued at once, `issued` says where; no doorbell was rung then, so the caller helps that
   // lane until the submission is done.
   Status submit(Submission& submission, const SubmitOptions& options, Submission** out,
-                IssuedAt* issued = nullptr) noexcept;
+                LanePoint* issued = nullptr) noexcept;
 
   // Contracts in halyard/hal/queue.h.
   void flush() noexcept;
@@ -188,10 +188,10 @@ class Queue final : public RefCounted, public WorkItem {
   }
   [[nodiscard]] bool release_role(Visit& visit, bool may_retire = true) noexcept;
   // Drains and releases; with `direct`, issues that one first if nothing is queued before it.
-  void work_in_role(bool shell, Submission* direct, IssuedAt* issued) noexcept;
+  void work_in_role(bool shell, Submission* direct, LanePoint* issued) noexcept;
   // `visit`: of the native calls of one stretch under the role, as in the functions below.
   std::size_t drain(std::size_t bound, Visit& visit) noexcept;
-  IssuedAt issue_direct(Submission& submission, Visit& visit) noexcept;
+  LanePoint issue_direct(Submission& submission, Visit& visit) noexcept;
   Submission* next() noexcept;
   void take_inbox() noexcept;
   void push_back(Submission& submission) noexcept;

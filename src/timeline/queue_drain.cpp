@@ -18,14 +18,14 @@ void Queue::run(bool shell) noexcept {
   leave();
 }
 
-void Queue::work_in_role(bool shell, Submission* direct, IssuedAt* issued) noexcept {
+void Queue::work_in_role(bool shell, Submission* direct, LanePoint* issued) noexcept {
   std::size_t budget = kBound;
   Visit visit;
   if (direct != nullptr) {
     take_inbox();
     if (carry_ == nullptr && in_parts_ == nullptr && lane_ != nullptr && direct->gate_ == nullptr &&
         direct->depth_ == 1 && room(1, visit) != 0) {
-      const IssuedAt at = issue_direct(*direct, visit);
+      const LanePoint at = issue_direct(*direct, visit);
       if (issued != nullptr) *issued = at;
       if (!release_role(visit) || !take_role()) return;
     } else {

@@ -13,7 +13,7 @@
 namespace halyard::inline v0::timeline {
 
 // Issues one submission, of which no other thread knows; its waits were reached or covered.
-IssuedAt Queue::issue_direct(Submission& submission, Visit& visit) noexcept {
+LanePoint Queue::issue_direct(Submission& submission, Visit& visit) noexcept {
   if (device_.lost()) {
     (void)submission.end(Submission::State::kParked, Submission::State::kFailed, device_.status());
     submission.release();
@@ -26,7 +26,7 @@ IssuedAt Queue::issue_direct(Submission& submission, Visit& visit) noexcept {
   if (submission.wait_count_ != 0 && !may_issue(submission, 0, visit)) return {};
   const std::uint64_t sequence = lane_->issued_ + 1;
   issue(1, visit);
-  return lane_->issued_ == sequence ? IssuedAt{lane_.get(), sequence} : IssuedAt{};
+  return lane_->issued_ == sequence ? LanePoint{lane_.get(), sequence} : LanePoint{};
 }
 
 // Returns how many native commands the lane takes now, at least `wanted`. At 0 the queue is busy
@@ -89,32 +89,26 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Visit& 
         return Resolve::kFailed;
       }
       assert(wait.domain != kHostDomain && "work of the host is ready when its waits are reached");
-      LaneTracker* lane = nullptr;
-      std::uint64_t sequence = 0;
-      if (!wait.semaphore->find_promise(wait.key, wait.domain, lane, sequence)) continue;
-      if (lane == lane_.get()) {  // the FIFO gives it (rule 12)
-        lane->unpin();
-        break;
-      }
-      if (sequence >= lane->dead_from_.load(std::memory_order_acquire)) {
-        cause = lane->why_dead(sequence);
-        lane->unpin();
+      const PinnedLanePoint promise = wait.semaphore->find_promise(wait.key, wait.domain);
+      if (!promise) continue;
+      if (promise.lane() == lane_.get()) break;  // the FIFO orders it (rule 12)
+      const std::uint64_t sequence = promise.sequence();
+      if (sequence >= promise->dead_from_.load(std::memory_order_acquire)) {
+        cause = promise->why_dead(sequence);
         return Resolve::kFailed;
       }
-      const std::uint64_t marker = lane->marker_for(sequence);
+      const std::uint64_t marker = promise->marker_for(sequence);
       if (marker == 0) {
         // Rule 20: where another thread has the role, the bit first; that one marks and kicks us.
-        const bool seen = lane->queue().try_mark(visit);
-        if (!seen) lane->queue().request_mark(mark_bit(), visit);
-        const bool marked = lane->marker_for(sequence) != 0;
-        lane->unpin();
+        const bool seen = promise->queue().try_mark(visit);
+        if (!seen) promise->queue().request_mark(mark_bit(), visit);
+        const bool marked = promise->marker_for(sequence) != 0;
         if (marked) continue;
         if (seen) retry();  // it was retired meanwhile
         return Resolve::kNeedsMarker;
       }
-      wait.bound_lane = lane;  // stays pinned until the submission ends
-      wait.bound_sequence = marker;
-      (void)edges_.push_back(Edge{&lane->native_queue(), marker});  // there is room
+      wait.edge = PinnedLanePoint({promise.lane(), marker});           // until the submission ends
+      (void)edges_.push_back(Edge{&promise->native_queue(), marker});  // there is room
       break;
     }
   }
@@ -149,8 +143,7 @@ void Queue::issue(std::size_t count, Visit& visit) noexcept {
       commands.count =
           static_cast<std::uint32_t>(std::min<std::uint64_t>(submission.depth_ - part_at_, room));
     }
-    submission.lane_ = &lane;
-    submission.sequence_ = sequence;
+    submission.place_ = {&lane, sequence};
     if (submission.doorbell_ == Doorbell::kRing) doorbell = Doorbell::kRing;
     bool want_marker = false;
     if (!lane.marks_all_) {
@@ -251,7 +244,7 @@ void Queue::issue(std::size_t count, Visit& visit) noexcept {
 // Reports its place in the lane, whether or not it fails later.
 void Queue::note_issued_to_gate(LaneTracker& lane, Submission& submission) noexcept {
   if (submission.gate_ == nullptr || submission.gate_->issued == nullptr) return;
-  submission.gate_->issued(submission.payload_, lane, submission.sequence_);
+  submission.gate_->issued(submission.payload_, {&lane, submission.place_.sequence});
 }
 
 void Queue::undo_gate(Submission& submission) noexcept {
@@ -305,7 +298,7 @@ void Queue::fail_issue(LaneTracker& lane, Submission& submission, const Status& 
 }
 
 void Queue::publish(LaneTracker& lane, Submission& submission, Visit& visit) noexcept {
-  const std::uint64_t sequence = submission.sequence_;
+  const std::uint64_t sequence = submission.place_.sequence;
   note_issued_to_gate(lane, submission);
   lane.note_waits(submission);
   submission.store(Submission::State::kIssued);
@@ -328,7 +321,7 @@ void Queue::publish_part(LaneTracker& lane, Submission& submission) noexcept {
     lane.note_waits(submission);
     submission.store(Submission::State::kIssued);
   }
-  lane.publish(submission.sequence_);
+  lane.publish(submission.place_.sequence);
 }
 
 // Records a marker at the tail of the lane. False: none can be recorded now, or the device is lost.

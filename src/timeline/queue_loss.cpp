@@ -94,35 +94,24 @@ bool Queue::sweep_lane(LaneTracker& lane) noexcept {
   (void)lane.advance();
   const std::uint64_t last =
       std::min(lane.published(), lane.dead_from_.load(std::memory_order_relaxed) - 1);
-  const LaneTracker* lost = nullptr;
-  std::uint64_t lost_sequence = 0;
+  LanePoint lost;
   std::uint64_t dead = lane.retired() + 1;
   for (; dead <= last; ++dead) {
-    const Submission& submission = *lane.entry(dead).submission;
-    for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
-      const WaitNode& wait = submission.waits_[i];
-      if (wait.bound_lane != nullptr &&
-          wait.bound_sequence >= wait.bound_lane->dead_from_.load(std::memory_order_acquire)) {
-        lost = wait.bound_lane;
-        lost_sequence = wait.bound_sequence;
-      }
-    }
-    const LaneTracker* const hidden = submission.hidden_lane_;
-    if (hidden != nullptr &&
-        submission.hidden_sequence_ >= hidden->dead_from_.load(std::memory_order_acquire)) {
-      lost = hidden;
-      lost_sequence = submission.hidden_sequence_;
-    }
-    if (lost != nullptr) break;
+    const bool alive = lane.entry(dead).submission->all_edges([&](const LanePoint& edge) {
+      if (edge.sequence < edge.lane->dead_from_.load(std::memory_order_acquire)) return true;
+      lost = edge;
+      return false;
+    });
+    if (!alive) break;
   }
-  if (lost == nullptr) return lane.release_retire_role(), false;
+  if (!lost) return lane.release_retire_role(), false;
 
-  const Status cause = lost->why_dead(lost_sequence);
+  const Status cause = lost.lane->why_dead(lost.sequence);
   const Submission* const first_dead = lane.entry(dead).submission;
   end_parts(lane, cause);
   const Status behind =
       error(StatusCode::kUnavailable, "{}: behind a wait for {} that will never be reached: {}",
-            name(), lost->queue().name(), cause.message());
+            name(), lost.lane->queue().name(), cause.message());
   // Progress behind the last marker in front of the dead wait will never be seen.
   std::uint64_t from = dead;
   while (!lane.marks_all_ && from > lane.retired() + 1 &&

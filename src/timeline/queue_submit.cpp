@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <new>
+#include <utility>
 
 #include "base/build.h"
 #include "base/format.h"
@@ -70,7 +71,7 @@ std::uint32_t merge(Node* nodes, std::span<const Point> points) {
   });
   for (std::size_t i = 0; i < count; ++i) {
     const bool is_last = i + 1 == count || nodes[i + 1].semaphore != nodes[i].semaphore;
-    if (is_last) nodes[used++] = nodes[i];
+    if (is_last) nodes[used++] = std::move(nodes[i]);
   }
   return used;
 }
@@ -272,7 +273,7 @@ Status Queue::prepare(Submission& submission, const SubmitOptions& options) noex
 }
 
 Status Queue::submit(Submission& submission, const SubmitOptions& options, Submission** out,
-                     IssuedAt* issued) noexcept {
+                     LanePoint* issued) noexcept {
   Status status;
   if (backlog_.load(std::memory_order_relaxed) >= options_.backlog_limit) [[unlikely]] {
     status = wait_for_room(options.room);

@@ -57,20 +57,19 @@ bool Queue::wait_here(Nanoseconds until, F&& next_step) noexcept {
                    engine_.dump_timelines(this));
     });
     // Arms the lane for what is in flight. For all else another thread wakes this one.
-    LaneTracker* lane = nullptr;
-    std::uint64_t sequence = 0;
+    PinnedLanePoint lane;
     if (EffectScope scope(engine_, EffectScope::Mode::kDefer); take_role()) {
-      lane = lane_.get();
-      if (lane != nullptr) sequence = lane->published();
+      LanePoint at;
+      if (lane_ != nullptr) at = {lane_.get(), lane_->published()};
       for (auto& old : quarantined_) {
-        if (lane != nullptr && lane->retired() < sequence) break;
-        lane = old;
-        sequence = old->in_front();
+        if (at && at.lane->retired() < at.sequence) break;
+        at = {old, old->in_front()};
       }
-      if (lane != nullptr) lane->pin();
+      lane = PinnedLanePoint(at);
       if (release_role()) schedule();
     }
-    const bool running = lane != nullptr && lane->retired() < sequence;
+    const std::uint64_t sequence = lane.sequence();
+    const bool running = lane && lane->retired() < sequence;
     const bool moved = running && lane->help(sequence);
     const bool sleeps = !moved && !spin.again(running ? lane->poll_time() : 0);
     // Where nothing has moved for long, the completion shell checks for a fault.
@@ -79,7 +78,7 @@ bool Queue::wait_here(Nanoseconds until, F&& next_step) noexcept {
          !(lane->visible(sequence) && lane->native()->arm(sequence, parker).ok()))) {
       lane->watch(sequence);
     }
-    if (lane != nullptr) lane->unpin();
+    lane.reset();
     if (moved) {
       spin.restart();
     } else if (!sleeps || (step == NextStep::kSpin && !running)) {

@@ -83,27 +83,19 @@ void Semaphore::on_last_handle() noexcept {
 // From now on only submissions in flight can signal. A waiter for more than their values depends on
 // their end, so their lanes are retired although no thread waits for *their* values.
 void Semaphore::watch_signallers() noexcept {
-  struct Signaller {
-    LaneTracker* lane;
-    std::uint64_t sequence;
-  };
-  base::Array<Signaller> lanes;
+  base::Array<PinnedLanePoint> lanes;
   {
     base::LockGuard lock(mutex_);
     abandoned_ = true;
     if (least_.load(std::memory_order_relaxed) == kNobody) return;
     for (const Domain domain : promises_.used()) {
       promises_[domain].for_each([&](base::TreapNode& node) {
-        const Submission& submission = *static_cast<SignalNode&>(node).submission;
         // Without memory for it, waiters are woken when another thread retires that lane.
-        if (lanes.push_back({submission.lane_, submission.sequence_})) submission.lane_->pin();
+        (void)lanes.push_back(PinnedLanePoint(static_cast<SignalNode&>(node).submission->place_));
       });
     }
   }
-  for (const auto& [lane, sequence] : lanes) {
-    lane->watch(sequence);
-    lane->unpin();
-  }
+  for (const PinnedLanePoint& at : lanes) at->watch(at.sequence());
 }
 
 void Semaphore::drop_signaller() noexcept {
@@ -118,16 +110,14 @@ void Semaphore::drop_signaller() noexcept {
 Result<std::uint64_t> Semaphore::query() {
   // Retire the lanes that will signal it for as long as that advances the value.
   EffectScope scope(engine_, EffectScope::Mode::kDefer);
-  LaneTracker* lane = nullptr;
-  std::uint64_t sequence = 0;
-  for (std::uint64_t seen = kMaxValue + 1;
-       seen != value() && find_promise(value() + 1, kHostDomain, lane, sequence);) {
+  for (std::uint64_t seen = kMaxValue + 1; seen != value();) {
     seen = value();
+    const PinnedLanePoint promise = find_promise(seen + 1, kHostDomain);
+    if (!promise) break;
     Visit visit;
-    lane->make_visible(sequence, visit);
-    (void)lane->try_retire(visit);
-    lane->unpin();
-    (void)retire_others(seen + 1, lane, visit);
+    promise->make_visible(promise.sequence(), visit);
+    (void)promise->try_retire(visit);
+    (void)retire_others(seen + 1, promise.lane(), visit);
   }
   const std::uint64_t word = word_.load(std::memory_order_acquire);
   if ((word & kFailedBit) != 0) return failure();
@@ -180,8 +170,7 @@ void Semaphore::set_failed(const Status& status) noexcept {
 }
 
 Semaphore::Park Semaphore::park(WaitNode& node, bool coverable, const Submission* alive) noexcept {
-  LaneTracker* reaching = nullptr;
-  std::uint64_t sequence = 0;
+  PinnedLanePoint reaching;
   {
     base::LockGuard lock(mutex_);
     if (alive != nullptr && alive->state() != Submission::State::kParked) return Park::kDead;
@@ -200,16 +189,13 @@ Semaphore::Park Semaphore::park(WaitNode& node, bool coverable, const Submission
     // A host waiter retires the lane itself; for other waiters the completion shell does.
     if (node.kind != WaitNode::Kind::kHost) {
       if (const SignalNode* promise = best_promise(node.key, kHostDomain)) {
-        reaching = promise->submission->lane_;
-        sequence = promise->submission->sequence_;
-        reaching->pin();
+        reaching = PinnedLanePoint(promise->submission->place_);
       }
     }
   }
-  if (reaching != nullptr) {
-    reaching->watch(sequence);
-    reaching->unpin();
-    watch_others(node.key, reaching);
+  if (reaching) {
+    reaching->watch(reaching.sequence());
+    watch_others(node.key, reaching.lane());
   }
   return Park::kLinked;
 }
@@ -254,30 +240,23 @@ SignalNode* Semaphore::best_promise(std::uint64_t value, Domain domain) const no
   return static_cast<SignalNode*>(best);
 }
 
-bool Semaphore::find_promise(std::uint64_t value, Domain domain, LaneTracker*& lane,
-                             std::uint64_t& sequence) noexcept {
+PinnedLanePoint Semaphore::find_promise(std::uint64_t value, Domain domain) noexcept {
   base::LockGuard lock(mutex_);
   const SignalNode* promise = best_promise(value, domain);
-  if (promise == nullptr) return false;
   // While the promise is linked its submission is in the lane, so the lane is open.
-  lane = promise->submission->lane_;
-  sequence = promise->submission->sequence_;
-  lane->pin();
-  return true;
+  return promise != nullptr ? PinnedLanePoint(promise->submission->place_) : PinnedLanePoint();
 }
 
 std::size_t Semaphore::find_others(std::uint64_t value, const LaneTracker* lane,
-                                   Promise (&others)[kOthers]) noexcept {
+                                   PinnedLanePoint (&others)[kOthers]) noexcept {
   constexpr int kOthersWithin = 64;
-  if (!several_lanes_.load(std::memory_order_relaxed)) return 0;
   std::size_t count = 0;
   int left = kOthersWithin;
   const auto take = [&](const base::TreapNode& node) {
-    const Submission& submission = *static_cast<const SignalNode&>(node).submission;
-    const auto known = [&](const Promise& other) { return other.lane == submission.lane_; };
-    if (submission.lane_ == lane || std::any_of(others, others + count, known)) return;
-    submission.lane_->pin();
-    others[count++] = {submission.lane_, submission.sequence_};
+    const LanePoint& at = static_cast<const SignalNode&>(node).submission->place_;
+    const auto known = [&](const PinnedLanePoint& other) { return other.lane() == at.lane; };
+    if (at.lane == lane || std::any_of(others, others + count, known)) return;
+    others[count++] = PinnedLanePoint(at);
   };
   base::LockGuard lock(mutex_);
   for (const Domain domain : promises_.used()) {
@@ -298,23 +277,21 @@ std::size_t Semaphore::find_others(std::uint64_t value, const LaneTracker* lane,
 
 bool Semaphore::retire_others(std::uint64_t value, const LaneTracker* lane,
                               Visit& visit) noexcept {
-  Promise others[kOthers];
+  if (!several_lanes_.load(std::memory_order_relaxed)) return false;
+  PinnedLanePoint others[kOthers];
   const std::size_t count = find_others(value, lane, others);
   for (std::size_t i = 0; i < count; ++i) {
-    others[i].lane->make_visible(others[i].sequence, visit);
-    (void)others[i].lane->try_retire(visit);
-    others[i].lane->unpin();
+    others[i]->make_visible(others[i].sequence(), visit);
+    (void)others[i]->try_retire(visit);
   }
   return count != 0 && this->value() >= value;
 }
 
 void Semaphore::watch_others(std::uint64_t value, const LaneTracker* lane) noexcept {
-  Promise others[kOthers];
+  if (!several_lanes_.load(std::memory_order_relaxed)) return;
+  PinnedLanePoint others[kOthers];
   const std::size_t count = find_others(value, lane, others);
-  for (std::size_t i = 0; i < count; ++i) {
-    others[i].lane->watch(others[i].sequence);
-    others[i].lane->unpin();
-  }
+  for (std::size_t i = 0; i < count; ++i) others[i]->watch(others[i].sequence());
 }
 
 bool Semaphore::publish(SignalNode& node, LaneTracker& lane) noexcept {
@@ -356,7 +333,7 @@ bool Semaphore::publish(SignalNode& node, LaneTracker& lane) noexcept {
     submission.wait_met();
     at = next;
   }
-  if (reaches_others) lane.watch(node.submission->sequence_);
+  if (reaches_others) lane.watch(node.submission->place_.sequence);
   return other_lane;
 }
 

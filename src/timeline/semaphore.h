@@ -23,8 +23,8 @@
 #include <string_view>
 
 #include "base/atomic.h"
-#include "base/mutex.h"
 #include "base/build.h"
+#include "base/mutex.h"
 #include "base/treap.h"
 #include "halyard/base/clock.h"
 #include "halyard/base/ref.h"
@@ -34,6 +34,7 @@
 #include "timeline/domain.h"
 #include "timeline/domain_treaps.h"
 #include "timeline/effects.h"
+#include "timeline/lane_point.h"
 #include "trace/tracer.h"
 
 namespace halyard::inline v0::base {
@@ -53,19 +54,13 @@ class Submission;
 inline constexpr std::uint64_t kFailedBit = std::uint64_t{1} << 63;
 inline constexpr std::uint64_t kMaxValue = kFailedBit - 1;
 
-// Where a submission was issued; no lane if it was not.
-struct IssuedAt {
-  LaneTracker* lane = nullptr;
-  std::uint64_t sequence = 0;
-};
-
 // A waiter, linked into a semaphore under its lock. The thread that pops it delivers it.
 struct WaitNode : base::TreapNode {
   enum class Kind : std::uint8_t { kSubmission, kHost, kRegistration };
   Semaphore* semaphore = nullptr;
-  void* owner = nullptr;              // Submission, HostWait or Registration
-  LaneTracker* bound_lane = nullptr;  // submission, once issued: the foreign edge it waits on,
-  std::uint64_t bound_sequence = 0;   // up to the marker that represents it (rule 11)
+  void* owner = nullptr;  // Submission, HostWait or Registration
+  // Of an issued submission: the marker of another lane that it waits for natively (rule 11).
+  PinnedLanePoint edge;
   Kind kind = Kind::kSubmission;
   Domain domain = kHostDomain;
 };
@@ -92,7 +87,7 @@ class Semaphore final : public RefCounted {
   Status wait(std::uint64_t value, Deadline deadline);
   // The same for a caller that has just issued the submission that signals it: helps that lane
   // first. Precondition: the caller keeps the lane's queue.
-  Status wait(std::uint64_t value, Deadline deadline, const IssuedAt& issued);
+  Status wait(std::uint64_t value, Deadline deadline, const LanePoint& issued);
 
   enum class ValueState { kPending, kReached, kFailed };
   ValueState value_state(std::uint64_t value) const noexcept {
@@ -133,20 +128,15 @@ class Semaphore final : public RefCounted {
   bool is_covered(std::uint64_t value, Domain domain) noexcept;
 
   // A promise for `value` that a waiter of `domain` can wait on natively, or with kHostDomain any
-  // promise at all. The lane comes pinned; its sequence is the promise's. False if there is none.
-  bool find_promise(std::uint64_t value, Domain domain, LaneTracker*& lane,
-                    std::uint64_t& sequence) noexcept;
+  // promise. Empty if there is none.
+  PinnedLanePoint find_promise(std::uint64_t value, Domain domain) noexcept;
 
   // Finds the lanes other than `lane` that have promised `value` or more, each once; the first to
-  // complete decides. Returns how many; none, quickly, in the usual case. The lanes come pinned. At
-  // most kOthers lanes, found among the next kOthersWithin promises: waiters see those beyond late.
-  struct Promise {
-    LaneTracker* lane;
-    std::uint64_t sequence;
-  };
+  // complete decides. Returns how many; none, quickly, in the usual case. At most
+  // kOthers lanes, found among the next kOthersWithin promises: waiters see those beyond late.
   static constexpr std::size_t kOthers = 8;
   std::size_t find_others(std::uint64_t value, const LaneTracker* lane,
-                          Promise (&others)[kOthers]) noexcept;
+                          PinnedLanePoint (&others)[kOthers]) noexcept;
   // Retires what these have completed, in the caller's EffectScope. True if `value` is reached.
   bool retire_others(std::uint64_t value, const LaneTracker* lane, Visit& visit) noexcept;
   // Has the completion shell watch these.

@@ -155,12 +155,8 @@ void Submission::let_go() noexcept {
 }
 
 void Submission::unbind() noexcept {
-  const auto unpin = [](LaneTracker*& lane) {
-    if (lane != nullptr) lane->unpin();
-    lane = nullptr;
-  };
-  for (std::uint32_t i = 0; i < wait_count_; ++i) unpin(waits_[i].bound_lane);
-  unpin(hidden_lane_);
+  for (std::uint32_t i = 0; i < wait_count_; ++i) waits_[i].edge.reset();
+  hidden_edge_.reset();
 }
 
 }  // namespace halyard::inline v0::timeline

@@ -28,6 +28,7 @@
 #include "timeline/access_checker.h"
 #include "timeline/effects.h"
 #include "timeline/gate.h"
+#include "timeline/lane_point.h"
 #include "timeline/semaphore.h"
 #include "trace/tracer.h"
 
@@ -68,6 +69,15 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
     return *payload;
   }
   void* payload() noexcept { return payload_; }
+
+  // Calls fn(const LanePoint&) for each native wait until it returns false, which is returned then.
+  template <class F>
+  bool all_edges(F&& fn) const {
+    for (std::uint32_t i = 0; i < wait_count_; ++i) {
+      if (waits_[i].edge && !fn(waits_[i].edge.at())) return false;
+    }
+    return !hidden_edge_ || fn(hidden_edge_.at());
+  }
 
   // A host call: runs on the host shell instead of a lane, or on a thread of its own, without which
   // it fails. `call` may call out.
@@ -181,8 +191,7 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   base::Atomic<std::uint32_t> unmet_{0};
   base::Atomic<std::uint32_t> references_{0};
   Queue* queue_ = nullptr;
-  LaneTracker* lane_ = nullptr;
-  std::uint64_t sequence_ = 0;
+  LanePoint place_;             // once issued
   Submission* next_ = nullptr;  // inbox, carry list or free list
   Doorbell doorbell_ = Doorbell::kRing;
   bool listed_ = false;          // among the queue's unissued; changed by the owner of its progress
@@ -205,8 +214,7 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   AccessRecord* record_ = nullptr;  // with the checking mode
   const Operation* operation_ = nullptr;
   const Gate* gate_ = nullptr;
-  LaneTracker* hidden_lane_ = nullptr;  // IssueSite::wait_for, once issued; as WaitNode::bound_lane
-  std::uint64_t hidden_sequence_ = 0;
+  PinnedLanePoint hidden_edge_;  // IssueSite::wait_for
   void (*ended_)(void*, const Status&) noexcept = nullptr;
   Status (*host_call_)(void*) = nullptr;
   void (*start_host_work_)(Submission&) noexcept = nullptr;

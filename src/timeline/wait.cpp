@@ -83,12 +83,10 @@ bool Waiter::make_progress(bool polls) {
   bool moved = false;
   poll_time_ = 0;
   for (const Point& point : points_) {
-    LaneTracker* lane = nullptr;
-    std::uint64_t sequence = 0;
-    if (point.semaphore()->value_state(point.value()) != Semaphore::ValueState::kPending ||
-        !point.semaphore()->find_promise(point.value(), kHostDomain, lane, sequence)) {
-      continue;
-    }
+    if (point.semaphore()->value_state(point.value()) != Semaphore::ValueState::kPending) continue;
+    const PinnedLanePoint lane = point.semaphore()->find_promise(point.value(), kHostDomain);
+    if (!lane) continue;
+    const std::uint64_t sequence = lane.sequence();
     const auto retire = [&] {
       EffectScope scope(engine_, EffectScope::Mode::kDefer);
       // A busy role is progress too: its holder retires for us.
@@ -104,9 +102,8 @@ bool Waiter::make_progress(bool polls) {
     if (lane->retired() < sequence) {
       poll_time_ = std::max(poll_time_, lane->poll_time());
       EffectScope scope(engine_, EffectScope::Mode::kDefer);
-      moved |= point.semaphore()->retire_others(point.value(), lane, visit_);
+      moved |= point.semaphore()->retire_others(point.value(), lane.lane(), visit_);
     }
-    lane->unpin();
   }
   return moved;
 }
@@ -139,20 +136,17 @@ Status Waiter::link() {
 // for a fault.
 void Waiter::arm(bool stalled) {
   for (const Point& point : points_) {
-    LaneTracker* lane = nullptr;
-    std::uint64_t sequence = 0;
-    if (point.semaphore()->value_state(point.value()) != Semaphore::ValueState::kPending ||
-        !point.semaphore()->find_promise(point.value(), kHostDomain, lane, sequence)) {
-      continue;  // none yet: its publisher finds us linked and has the lane watched
-    }
+    if (point.semaphore()->value_state(point.value()) != Semaphore::ValueState::kPending) continue;
+    const PinnedLanePoint lane = point.semaphore()->find_promise(point.value(), kHostDomain);
+    if (!lane) continue;  // its publisher finds this waiter linked and has the lane watched
+    const std::uint64_t sequence = lane.sequence();
     Visit visit;
     lane->make_visible(sequence, visit);
     // Without a marker yet, or when arming fails, the completion shell watches it.
     if (stalled || !lane->visible(sequence) || !lane->native(visit)->arm(sequence, *parker_).ok()) {
       lane->watch(sequence);
     }
-    point.semaphore()->watch_others(point.value(), lane);
-    lane->unpin();
+    point.semaphore()->watch_others(point.value(), lane.lane());
   }
 }
 
@@ -264,7 +258,7 @@ Status Semaphore::wait(std::uint64_t value, Deadline deadline) {
   return timeline::wait(engine_, {&point, 1}, deadline, false);
 }
 
-Status Semaphore::wait(std::uint64_t value, Deadline deadline, const IssuedAt& issued) {
+Status Semaphore::wait(std::uint64_t value, Deadline deadline, const LanePoint& issued) {
   const Point point{this, value};
   return traced_wait(engine_, trace::kWaitFor, {&point, 1}, [&] {
     const Nanoseconds until = deadline.resolve(engine_.clock());

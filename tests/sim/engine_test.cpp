@@ -152,11 +152,11 @@ TEST(Rule20Markers, OneWithAReusedEntryFollowsTheEarlierWork) {
   static LaneTracker* lane;
   static constexpr Gate kTellsItsLane{
       .ask = [](void*, IssueSite&, Status&) noexcept { return Gate::Answer::kGo; },
-      .issued = [](void*, LaneTracker& its, std::uint64_t) noexcept { lane = &its; }};
+      .issued = [](void*, const LanePoint& at) noexcept { lane = at.lane; }};
   static constexpr Gate kStandsBehind{.ask = [](void*, IssueSite& site, Status&) noexcept {
-    const auto order = site.order_after(*lane, 1);
+    const auto order = site.order_after({lane, 1});
     EXPECT_NE(order, IssueSite::Order::kNone);
-    if (order == IssueSite::Order::kEdge) site.wait_for(*lane, 1);
+    if (order == IssueSite::Order::kEdge) site.wait_for({lane, 1});
     return Gate::Answer::kGo;
   }};
   const auto submit = [](QueueUnderTest& queue, const Gate& gate) {

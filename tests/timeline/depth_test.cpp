@@ -115,9 +115,8 @@ TEST(Rule16Depth, PartsGoOnHoweverOftenOneThreadFindsRoomForThem) {
   auto& queue = world.queue(world.device(), "q", {.max_in_flight = 1});
   auto done = world.semaphore();
   EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}).ok());
-  LaneTracker* lane = nullptr;
-  std::uint64_t sequence = 0;
-  ASSERT_TRUE(done->find_promise(1, kHostDomain, lane, sequence));
+  PinnedLanePoint lane = done->find_promise(1, kHostDomain);
+  ASSERT_TRUE(lane);
   // As soon as the issuer finds the lane full the device runs the part, and another thread retires
   // it; that one finds the role taken, and leaves the rest to the issuer.
   world.work_source.on_wake = [&] {
@@ -131,7 +130,7 @@ TEST(Rule16Depth, PartsGoOnHoweverOftenOneThreadFindsRoomForThem) {
   world.work_source.on_wake = nullptr;
   world.settle();
   EXPECT_EQ(done->query().value(), 2u);
-  lane->unpin();
+  lane.reset();
 }
 
 TEST(Rule16Depth, PartsEndWithTheLossOfTheirDevice) {
@@ -213,8 +212,8 @@ TEST(Rule16Depth, ItsGateIsToldOnceOfItsPlaceHoweverItEnds) {
     };
     static constexpr Gate kGate{
         .ask = [](void*, IssueSite&, Status&) noexcept { return Gate::Answer::kGo; },
-        .issued = [](void* payload, LaneTracker&,
-                     std::uint64_t) noexcept { ++static_cast<Payload*>(payload)->told; },
+        .issued = [](void* payload,
+                     const LanePoint&) noexcept { ++static_cast<Payload*>(payload)->told; },
     };
     World world;
     auto& device = world.device();

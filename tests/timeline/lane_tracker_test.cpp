@@ -232,16 +232,16 @@ struct Gated : Operation {
 };
 constexpr Gate kTellsItsLane{
     .ask = [](void*, IssueSite&, Status&) noexcept { return Gate::Answer::kGo; },
-    .issued = [](void* payload, LaneTracker& lane,
-                 std::uint64_t) noexcept { *static_cast<Gated*>(payload)->lane = &lane; },
+    .issued = [](void* payload,
+                 const LanePoint& at) noexcept { *static_cast<Gated*>(payload)->lane = at.lane; },
 };
 constexpr Gate kStandsBehind{
     .ask =
         [](void* payload, IssueSite& site, Status&) noexcept {
           auto& self = *static_cast<Gated*>(payload);
-          EXPECT_EQ(site.order_after(**self.lane, 1), IssueSite::Order::kEdge);
+          EXPECT_EQ(site.order_after({*self.lane, 1}), IssueSite::Order::kEdge);
           self.between();
-          site.wait_for(**self.lane, 1);
+          site.wait_for({*self.lane, 1});
           return Gate::Answer::kGo;
         },
 };
@@ -308,13 +308,12 @@ TEST(Rule10Overtaking, ADeviceFasterThanItsIssuerLosesNothing) {
     return queue->submit(*submission, {.signals = {&signal, 1}}, nullptr);
   };
   EXPECT_TRUE(submit(1).ok());
-  LaneTracker* lane = nullptr;
-  std::uint64_t sequence = 0;
-  ASSERT_TRUE(semaphore->find_promise(1, kHostDomain, lane, sequence));
-  source.native.retire = lane;
+  PinnedLanePoint lane = semaphore->find_promise(1, kHostDomain);
+  ASSERT_TRUE(lane);
+  source.native.retire = lane.lane();
   EXPECT_TRUE(submit(2).ok());
   EXPECT_EQ(semaphore->value(), 2u) << "the issuer retired the work that had overtaken it";
-  lane->unpin();
+  lane.reset();
   queue->close(Status(StatusCode::kCancelled, "end"));
   EXPECT_TRUE(queue->idle());
   EXPECT_TRUE(queue->release_lanes(Status(StatusCode::kCancelled, "end")));

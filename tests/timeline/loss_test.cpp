@@ -490,9 +490,8 @@ TEST(Close, ALaneThatAThreadHasPinnedIsNotReleased) {
   auto& queue = world.queue();
   auto done = world.semaphore();
   EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}).ok());
-  LaneTracker* lane = nullptr;
-  std::uint64_t sequence = 0;
-  ASSERT_TRUE(done->find_promise(1, kHostDomain, lane, sequence)) << "it pins the lane";
+  PinnedLanePoint lane = done->find_promise(1, kHostDomain);
+  ASSERT_TRUE(lane) << "it pins the lane";
   queue.native().run();
   EXPECT_TRUE(lane->try_retire());
   const Status closed(StatusCode::kCancelled, "closed");
@@ -500,7 +499,7 @@ TEST(Close, ALaneThatAThreadHasPinnedIsNotReleased) {
   world.settle();
   EXPECT_FALSE(queue->idle());
   EXPECT_FALSE(queue->release_lanes(closed));
-  lane->unpin();
+  lane.reset();
   EXPECT_TRUE(queue->idle());
   EXPECT_TRUE(queue->release_lanes(closed));
 }

@@ -385,7 +385,7 @@ TEST(EntryGuards, WorkOfTheHostStartsOutside) {
 // Lets go of what another lane has passed while something waits to be issued.
 TEST(EntryGuards, WhatAGateRetiresIsLetGoOutside) {
   static CountingGuard* guard = nullptr;
-  static IssuedAt ended;
+  static LanePoint ended;
   MarkedWorld world;
   guard = world.counted.get();
   bool gone = false;

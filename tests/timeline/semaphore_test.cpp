@@ -268,11 +268,11 @@ TEST(Rule6Waits, EmptyListsAreSatisfied) {
 }
 
 // By a thread that is about to wait for it, and to help.
-IssuedAt submit_silently(QueueUnderTest& queue, const std::vector<Point>& waits,
-                         const std::vector<Point>& signals) {
+LanePoint submit_silently(QueueUnderTest& queue, const std::vector<Point>& waits,
+                          const std::vector<Point>& signals) {
   Submission* const submission = queue->allocate().value();
   submission->emplace<Operation>();
-  IssuedAt issued;
+  LanePoint issued;
   check(queue->submit(*submission, {.waits = waits, .signals = signals}, nullptr, &issued));
   return issued;
 }
@@ -282,7 +282,7 @@ TEST(Wait, SilentWorkIsNotLeftBehindByADeadline) {
   World world;
   QueueUnderTest& queue = world.queue();
   auto done = world.semaphore();
-  const IssuedAt issued = submit_silently(queue, {}, {{done.get(), 1}});
+  const LanePoint issued = submit_silently(queue, {}, {{done.get(), 1}});
   ASSERT_EQ(issued.sequence, 1u);
   EXPECT_EQ(code(done->wait(1, kNow, issued)), StatusCode::kDeadlineExceeded);
   EXPECT_EQ(queue.native().doorbells, 0);
@@ -297,7 +297,7 @@ TEST(Wait, SilentWorkIsNotLeftBehindWhenAnotherSignalEndsTheWait) {
   World world;
   QueueUnderTest& queue = world.queue();
   auto done = world.semaphore();
-  const IssuedAt issued = submit_silently(queue, {}, {{done.get(), 1}});
+  const LanePoint issued = submit_silently(queue, {}, {{done.get(), 1}});
   ASSERT_TRUE(done->signal(2).ok());
   EXPECT_TRUE(done->wait(1, kForever, issued).ok());
   (void)world.engine.step_completion();
@@ -321,7 +321,7 @@ TEST(Wait, SilentWorkThatIsCoveredGetsItsDoorbell) {
   auto start = world.semaphore(), done = world.semaphore();
   ASSERT_TRUE(world.submit(queue, {}, {{start.get(), 1}}, 1).ok());
   ASSERT_EQ(queue.native().doorbells, 1);
-  const IssuedAt issued = submit_silently(queue, {{start.get(), 1}}, {{done.get(), 1}});
+  const LanePoint issued = submit_silently(queue, {{start.get(), 1}}, {{done.get(), 1}});
   EXPECT_EQ(queue.native().doorbells, 2);
   EXPECT_EQ(issued.lane, nullptr);
 }
@@ -334,7 +334,7 @@ TEST(Wait, AThreadHelpsFirstWhereItHasIssued) {
   const Point signal{done.get(), 1};
   Submission* submission = queue->allocate().value();
   submission->emplace<Operation>(&world.log, 7, world.resource);
-  IssuedAt issued;
+  LanePoint issued;
   ASSERT_TRUE(queue->submit(*submission, {.signals = {&signal, 1}}, nullptr, &issued).ok());
   EXPECT_TRUE(done->wait(1, kForever, issued).ok());
   EXPECT_EQ(world.log, std::vector{7});

@@ -91,7 +91,7 @@ TEST(Rule10StartedFailure, BehindWaitsAloneItUsesNothingAndOrdersNothing) {
   a.native().stopped = true;
   auto edge = world.semaphore();
   struct Seen {
-    IssuedAt waited_for;
+    LanePoint waited_for;
     int issued = 0, undone = 0;
     IssueSite::Order order{};
   } seen;
@@ -103,11 +103,11 @@ TEST(Rule10StartedFailure, BehindWaitsAloneItUsesNothingAndOrdersNothing) {
       .ask =
           [](void* payload, IssueSite& site, Status&) noexcept {
             Seen& at = static_cast<Payload*>(payload)->seen;
-            at.order = site.order_after(*at.waited_for.lane, at.waited_for.sequence);
+            at.order = site.order_after(at.waited_for);
             return Gate::Answer::kGo;
           },
-      .issued = [](void* payload, LaneTracker&,
-                   std::uint64_t) noexcept { ++static_cast<Payload*>(payload)->seen.issued; },
+      .issued = [](void* payload,
+                   const LanePoint&) noexcept { ++static_cast<Payload*>(payload)->seen.issued; },
       .undo = [](void* payload) noexcept { ++static_cast<Payload*>(payload)->seen.undone; },
   };
   const auto submit_gated = [&](const SubmitOptions& info) {

@@ -37,7 +37,7 @@ void check_freed(const PoolBlock& block) noexcept {
   std::uint64_t& used_to = block.slab->used_to;
   // The deallocation ended with its device, before the device reached it. What was issued before it
   // may run on and write to the slab, which its payload holds.
-  if (block.frontier.lane != nullptr && block.frontier.lane->is_dead(block.frontier.sequence)) {
+  if (block.frontier && block.frontier.lane->is_dead(block.frontier.sequence)) {
     used_to = kUnchecked;
   }
   if (used_to == kUnchecked || block.offset >= used_to) return;
@@ -50,8 +50,8 @@ void check_freed(const PoolBlock& block) noexcept {
 
 void begin_use(const PoolBlock& block) noexcept {
   if (!is_checked(block)) return;
-  const Frontier& frontier = block.frontier;
-  if (frontier.lane == nullptr || frontier.lane->retired() >= frontier.sequence) check_freed(block);
+  const LanePoint& frontier = block.frontier;
+  if (!frontier || frontier.lane->retired() >= frontier.sequence) check_freed(block);
   std::uint64_t& used_to = block.slab->used_to;
   const std::uint64_t end = block.offset + block.size;
   if (end <= used_to) return;

@@ -142,7 +142,7 @@ Answer PoolObject::wait_or_fail(PoolRequest& request, bool given_up, bool& must_
 std::uint64_t PoolObject::returns_in_flight() noexcept {
   std::uint64_t count = 0;
   returns_.for_each([&](const PoolReturn& deallocation) {
-    const Frontier& at = deallocation.frontier;
+    const LanePoint& at = deallocation.frontier;
     if (!at.lane->is_dead(at.sequence)) ++count;
   });
   space_.for_each_frontier([&](const timeline::LaneTracker& lane, std::uint64_t sequence) {
@@ -153,10 +153,10 @@ std::uint64_t PoolObject::returns_in_flight() noexcept {
 
 void PoolObject::collect_returns(Frontiers& frontiers) noexcept {
   returns_.for_each([&](const PoolReturn& deallocation) {
-    const Frontier& from = deallocation.frontier;
-    Frontier* at = std::find_if(std::begin(frontiers), std::end(frontiers), [&](const Frontier& f) {
-      return f.lane == nullptr || f.lane == from.lane;
-    });
+    const LanePoint& from = deallocation.frontier;
+    LanePoint* at =
+        std::find_if(std::begin(frontiers), std::end(frontiers),
+                     [&](const LanePoint& f) { return f.lane == nullptr || f.lane == from.lane; });
     if (at != std::end(frontiers)) *at = {from.lane, std::max(at->sequence, from.sequence)};
   });
 }
@@ -167,8 +167,8 @@ Answer PoolObject::ask(PoolRequest& request, timeline::IssueSite& site, Status& 
   bool must_post = false;
   Frontiers returning = {};
   const auto each_lane = [&](auto&& fn) {
-    for (const Frontier& frontier : returning) {
-      if (frontier.lane != nullptr) fn(*frontier.lane, frontier.sequence);
+    for (const LanePoint& frontier : returning) {
+      if (frontier) fn(*frontier.lane, frontier.sequence);
     }
   };
   bool taken = false;
@@ -240,7 +240,7 @@ void PoolObject::end(PoolReturn& deallocation) noexcept {
       returns_.erase(deallocation);
       // A request notified below may ask before the lane reports this as retired, and is not
       // notified again.
-      const Frontier& at = deallocation.frontier;
+      const LanePoint& at = deallocation.frontier;
       if (!at.lane->is_dead(at.sequence)) space_.pass(at);
     } else {
       --unissued_returns_;
@@ -250,7 +250,7 @@ void PoolObject::end(PoolReturn& deallocation) noexcept {
 }
 
 void PoolObject::give(PoolBlock& block, PoolReturn& deallocation,
-                      const Frontier& frontier) noexcept {
+                      const LanePoint& frontier) noexcept {
   {
     base::LockGuard lock(mutex_);
     deallocation.frontier = frontier;
@@ -384,7 +384,7 @@ Status PoolMemory::not_committed() const {
                      : "yet: nothing waited for the signal of its allocation, or that failed");
 }
 
-void PoolMemory::commit(PoolBlock& block, const Frontier& at) noexcept {
+void PoolMemory::commit(PoolBlock& block, const LanePoint& at) noexcept {
   block_ = &block;
   allocated_at_ = at;
   slab_ = block.slab->memory;

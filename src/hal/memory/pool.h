@@ -48,7 +48,7 @@ struct PoolRequest : base::ListHook<WaitingTag> {  // on the list: it waits
 // A deallocation from its submission to its end; part of its payload.
 struct ReturnTag {};
 struct PoolReturn : base::ListHook<ReturnTag> {  // on the list: it is issued
-  Frontier frontier;
+  LanePoint frontier;
 };
 
 struct PoolListTag {};
@@ -79,7 +79,7 @@ class PoolObject final : public RefCounted,
   void begin_return() noexcept;
   void end(PoolReturn& deallocation) noexcept;
   // Takes back a block whose deallocation was issued.
-  void give(PoolBlock& block, PoolReturn& deallocation, const Frontier& frontier) noexcept;
+  void give(PoolBlock& block, PoolReturn& deallocation, const LanePoint& frontier) noexcept;
   // Takes back a block of a memory without references.
   void give(PoolBlock& block) noexcept;
 
@@ -106,7 +106,7 @@ class PoolObject final : public RefCounted,
 
   // The lanes that deallocations are in, and how far.
   static constexpr std::size_t kMaxLanes = 4;
-  using Frontiers = Frontier[kMaxLanes];
+  using Frontiers = LanePoint[kMaxLanes];
   void collect_returns(Frontiers& frontiers) noexcept;
 
   timeline::Engine& engine_;
@@ -156,12 +156,12 @@ class PoolMemory final : public Memory {
 
   // Called by the issuer of its allocation, before any other thread can see it. The issuer of its
   // deallocation calls release_block().
-  void commit(PoolBlock& block, const Frontier& at) noexcept;
+  void commit(PoolBlock& block, const LanePoint& at) noexcept;
   PoolBlock& release_block() noexcept;
   // Precondition: committed.
   const PoolBlock& block() const noexcept { return *block_; }
   // Where its allocation was issued. Precondition: committed.
-  const Frontier& allocated_at() const noexcept { return allocated_at_; }
+  const LanePoint& allocated_at() const noexcept { return allocated_at_; }
 
  private:
   PoolMemory(PoolObject& pool, std::uint64_t size, std::uint64_t alignment, const void* domain)
@@ -171,7 +171,7 @@ class PoolMemory final : public Memory {
   Ref<PoolObject> pool_;
   const std::uint64_t alignment_;
   PoolBlock* block_ = nullptr;
-  Frontier allocated_at_;
+  LanePoint allocated_at_;
   Ref<Memory> slab_;  // also after deallocation: a use after that must not touch foreign memory
   base::Atomic<bool> committed_{false};
   base::Atomic<bool> deallocated_{false};

@@ -18,7 +18,7 @@ PoolSpace::~PoolSpace() {
   assert(statistics_.blocks == 0 && "the holder of a block keeps the pool");
   for (PoolSlab* slab : slabs_) {
     for (PoolBlock* block = slab->first; block != nullptr;) {
-      if (block->linked() && block->frontier.lane == nullptr) check_freed(*block);
+      if (block->linked() && !block->frontier) check_freed(*block);
       if (block->linked()) free_.erase(*block);
       delete std::exchange(block, block->above);
     }
@@ -47,9 +47,7 @@ PoolBlock* PoolSpace::take(std::uint64_t size, bool hidden_waits,
   const auto look = [&] {
     free_.for_each([&](PoolBlock& block) {
       if (block.size < size) return;
-      const Order order = block.frontier.lane == nullptr
-                              ? Order::kReached
-                              : site.order_after(*block.frontier.lane, block.frontier.sequence);
+      const Order order = block.frontier ? site.order_after(block.frontier) : Order::kReached;
       if (order == Order::kNone || (order == Order::kEdge && !hidden_waits)) return;
       if (order < best_order || (order == best_order && block.size < best->size)) {
         best = &block;
@@ -65,7 +63,7 @@ PoolBlock* PoolSpace::take(std::uint64_t size, bool hidden_waits,
     look();
   }
   if (best == nullptr) return nullptr;
-  if (best_order == Order::kEdge) site.wait_for(*best->frontier.lane, best->frontier.sequence);
+  if (best_order == Order::kEdge) site.wait_for(best->frontier);
 
   // The rest stays free. Without memory for it, it goes with the block.
   if (PoolBlock* rest = best->size > size ? new_block() : nullptr) {
@@ -85,14 +83,14 @@ PoolBlock* PoolSpace::take(std::uint64_t size, bool hidden_waits,
   return best;
 }
 
-void PoolSpace::give(PoolBlock& block, const Frontier& frontier) noexcept {
-  if (frontier.lane == nullptr) fill_freed(block);
+void PoolSpace::give(PoolBlock& block, const LanePoint& frontier) noexcept {
+  if (!frontier) fill_freed(block);
   block.frontier = frontier;
   block.was_used = true;
   free(block);
 }
 
-void PoolSpace::pass(const Frontier& frontier) noexcept {
+void PoolSpace::pass(const LanePoint& frontier) noexcept {
   free_.for_each([&](PoolBlock& block) {
     if (block.frontier.lane != frontier.lane || block.frontier.sequence > frontier.sequence) return;
     check_freed(block);
@@ -123,7 +121,7 @@ bool PoolSpace::joins(const PoolBlock& low, const PoolBlock* high,
 
 void PoolSpace::join(PoolBlock& low, PoolBlock& high) noexcept {
   low.size += high.size;
-  if (low.frontier.lane == nullptr) low.frontier.lane = high.frontier.lane;
+  if (!low.frontier) low.frontier.lane = high.frontier.lane;
   low.frontier.sequence = std::max(low.frontier.sequence, high.frontier.sequence);
   low.was_used |= high.was_used;
   low.above = high.above;
@@ -135,8 +133,8 @@ void PoolSpace::join(PoolBlock& low, PoolBlock& high) noexcept {
 
 void PoolSpace::settle(const timeline::LaneTracker* lane) noexcept {
   free_.for_each([](PoolBlock& block) {
-    Frontier& frontier = block.frontier;
-    if (frontier.lane == nullptr || frontier.lane->retired() < frontier.sequence) return;
+    LanePoint& frontier = block.frontier;
+    if (!frontier || frontier.lane->retired() < frontier.sequence) return;
     check_freed(block);
     frontier = {};
   });
@@ -168,7 +166,7 @@ bool PoolSpace::add(Ref<Memory> memory) noexcept {
 
 bool PoolSpace::is_free_slab(const PoolSlab& slab) noexcept {
   const PoolBlock& block = *slab.first;
-  return block.linked() && block.above == nullptr && block.frontier.lane == nullptr;
+  return block.linked() && block.above == nullptr && !block.frontier;
 }
 
 PoolSlabs PoolSpace::take_free_slabs(std::uint64_t keep) noexcept {

@@ -22,10 +22,7 @@
 
 namespace halyard::inline v0::hal {
 
-struct Frontier {
-  timeline::LaneTracker* lane = nullptr;  // null: passed
-  std::uint64_t sequence = 0;
-};
+using timeline::LanePoint;
 
 struct PoolSlab {
   Ref<Memory> memory;
@@ -62,7 +59,7 @@ struct PoolBlock : base::ListHook<FreeTag> {  // on the free list: it is free
   std::uint64_t size = 0;
   PoolBlock* below = nullptr;
   PoolBlock* above = nullptr;
-  Frontier frontier;
+  LanePoint frontier;  // empty: passed
   bool was_used = false;
 };
 
@@ -80,9 +77,9 @@ class PoolSpace {
   // The best free block for the place `site`, or null. Adds the hidden wait if it needs one.
   PoolBlock* take(std::uint64_t size, bool hidden_waits, timeline::IssueSite& site) noexcept;
   // Returns a block whose last use ends at `frontier`.
-  void give(PoolBlock& block, const Frontier& frontier) noexcept;
+  void give(PoolBlock& block, const LanePoint& frontier) noexcept;
   // The device has passed `frontier`, though its lane may be about to retire it only.
-  void pass(const Frontier& frontier) noexcept;
+  void pass(const LanePoint& frontier) noexcept;
   // Returns a block as if it had not been taken.
   void put_back(PoolBlock& block) noexcept;
 
@@ -97,7 +94,7 @@ class PoolSpace {
   template <class F>
   void for_each_frontier(F&& fn) {
     free_.for_each([&](PoolBlock& block) {
-      if (block.frontier.lane != nullptr) fn(*block.frontier.lane, block.frontier.sequence);
+      if (block.frontier) fn(*block.frontier.lane, block.frontier.sequence);
     });
   }
 

@@ -13,6 +13,9 @@
 #include "timeline/queue.h"
 
 namespace halyard::inline v0::hal {
+
+using Answer = timeline::Gate::Answer;
+
 namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
@@ -115,7 +118,6 @@ std::uint64_t StagedCopy::length_of(std::uint32_t piece) const noexcept {
 bool StagedCopy::needs_host() const noexcept { return static_cast<bool>(moved_); }
 
 timeline::Gate::Answer StagedCopy::take_ring(timeline::Queue& queue, Status& cause) noexcept {
-  using Answer = timeline::Gate::Answer;
   CopyPath& path = *path_;
   base::LockGuard lock(path.mutex_);
   if (ring_ != nullptr) return Answer::kGo;
@@ -147,10 +149,10 @@ void StagedCopy::note_begun() noexcept {
   if (!std::exchange(begun_, true)) ++path_->begun_;
 }
 
-void StagedCopy::note_last(timeline::LaneTracker& lane, std::uint64_t sequence) noexcept {
+void StagedCopy::note_last(const timeline::LanePoint& at) noexcept {
   if (shape_.ring == CopyShape::kOwnRing) return;
   base::LockGuard lock(path_->mutex_);
-  if (!path_->kinds_[shape_.ring].waiting.empty()) lane.watch(sequence);
+  if (!path_->kinds_[shape_.ring].waiting.empty()) at.lane->watch(at.sequence);
 }
 
 // Has the lanes that its last pieces are in retired: maybe no other thread waits for them.
@@ -159,13 +161,8 @@ void StagedCopy::watch() noexcept {
   for (const timeline::Point& point :
        {filled(shape_.pieces), moved(shape_.pieces), drained(shape_.pieces)}) {
     if (point.semaphore() == nullptr) continue;
-    timeline::LaneTracker* lane = nullptr;
-    std::uint64_t sequence = 0;
-    if (!point.semaphore()->find_promise(point.value(), timeline::kHostDomain, lane, sequence)) {
-      continue;
-    }
-    lane->watch(sequence);
-    lane->unpin();
+    const auto promise = point.semaphore()->find_promise(point.value(), timeline::kHostDomain);
+    if (promise) promise->watch(promise.sequence());
   }
 }
 

@@ -115,7 +115,7 @@ class StagedCopy final : public timeline::WorkItem,
   void note_begun() noexcept;
   // The last piece was issued to a lane. Has that lane retired if other copies wait for the ring:
   // maybe no thread waits for this one.
-  void note_last(timeline::LaneTracker& lane, std::uint64_t sequence) noexcept;
+  void note_last(const timeline::LanePoint& at) noexcept;
   std::string describe() const;
   // Precondition: it has a ring. The block of a piece, for the device that reads or writes.
   BoundRange block(std::uint32_t piece, bool writes) const noexcept;

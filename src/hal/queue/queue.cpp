@@ -58,7 +58,7 @@ Status QueueObject::refused(const Status& status, const char* operation) const {
 }
 
 Status QueueObject::send(timeline::Submission& submission, const SubmitInfo& info,
-                         timeline::IssuedAt* issued) {
+                         timeline::LanePoint* issued) {
   timeline::Submission* handle = nullptr;
   // The stream's owner may order it by calls that Halyard does not see.
   if (stream_ != nullptr && device_.engine().checker() != nullptr) [[unlikely]]
@@ -71,12 +71,12 @@ Status QueueObject::send(timeline::Submission& submission, const SubmitInfo& inf
   return status;
 }
 
-Status QueueObject::barrier(const SubmitInfo& info, timeline::IssuedAt* issued) {
+Status QueueObject::barrier(const SubmitInfo& info, timeline::LanePoint* issued) {
   return submit_barrier(trace::kBarrier, info, issued);
 }
 
 Status QueueObject::submit_barrier(trace::Name name, const SubmitInfo& info,
-                                   timeline::IssuedAt* issued) {
+                                   timeline::LanePoint* issued) {
   HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
   submission->emplace<Operation>();
   submission->set_name(name);
@@ -105,7 +105,7 @@ Status QueueObject::host_call(const detail::CallableType& type, void* callable, 
 template <class F>
 Status QueueObject::submit_and_wait(const char* call, SubmitInfo info, Deadline deadline,
                                     F&& submit) {
-  timeline::IssuedAt issued;
+  timeline::LanePoint issued;
   const Nanoseconds until = deadline.resolve(device_.engine().clock());
   if (timeline::may_block(until) == timeline::MayBlock::kInCallback) {
     return error(StatusCode::kFailedPrecondition, "{}: {} within a callback, which must not block",
@@ -131,13 +131,13 @@ Status QueueObject::submit_and_wait(const char* call, SubmitInfo info, Deadline 
 Status QueueObject::barrier_and_wait(const SubmitInfo& info, Deadline deadline) {
   return submit_and_wait(
       "barrier_and_wait", info, deadline,
-      [&](const SubmitInfo& with, timeline::IssuedAt* issued) { return barrier(with, issued); });
+      [&](const SubmitInfo& with, timeline::LanePoint* issued) { return barrier(with, issued); });
 }
 
 Status QueueObject::execute_and_wait(const CommandBuffer& commands, const ExecuteInfo& info,
                                      Deadline deadline) {
   return submit_and_wait(
-      "execute_and_wait", info, deadline, [&](const SubmitInfo& with, timeline::IssuedAt* issued) {
+      "execute_and_wait", info, deadline, [&](const SubmitInfo& with, timeline::LanePoint* issued) {
         return execute(
             commands,
             {info.bindings, info.constants, with.wait, with.signal, with.submission, with.room},

@@ -71,9 +71,9 @@ class QueueObject final : public timeline::LaneSource {
 
   // Contracts in halyard/hal/queue.h.
   // With `issued` the caller waits for it itself: timeline::Queue::submit().
-  Status barrier(const SubmitInfo& info, timeline::IssuedAt* issued = nullptr);
+  Status barrier(const SubmitInfo& info, timeline::LanePoint* issued = nullptr);
   Status execute(const CommandBuffer& commands, const ExecuteInfo& info,
-                 timeline::IssuedAt* issued = nullptr);
+                 timeline::LanePoint* issued = nullptr);
   Status dispatch(const DispatchRequest& launch, const SubmitInfo& info);
   Status fill(const BufferRange& target, std::uint32_t pattern, std::uint32_t pattern_size,
               const SubmitInfo& info);
@@ -108,12 +108,12 @@ class QueueObject final : public timeline::LaneSource {
 
   // Submits what `submission` holds; takes it in every case. `issued`: timeline::Queue::submit().
   Status send(timeline::Submission& submission, const SubmitInfo& info,
-              timeline::IssuedAt* issued = nullptr);
+              timeline::LanePoint* issued = nullptr);
   // For a recording with events, which change as it is submitted, or not at all. `kept`, a part of
   // the submission, keeps the setter, if it is one.
   Status send_with_events(timeline::Submission& submission, const CommandBufferObject& recording,
                           Ref<EventSetter>& kept, const SubmitInfo& info,
-                          timeline::IssuedAt* issued);
+                          timeline::LanePoint* issued);
   // What is wrong with an operation, with queue and operation in front. The engine's own errors
   // name the queue, or are the cause that others see too.
   Status refused(const Status& status, const char* operation) const;
@@ -129,7 +129,7 @@ class QueueObject final : public timeline::LaneSource {
   Status copy_staged(const BoundRange& source, const BoundRange& target, DeviceObject& other,
                      bool source_is_foreign, const SubmitInfo& info);
   Status submit_barrier(trace::Name name, const SubmitInfo& info,
-                        timeline::IssuedAt* issued = nullptr);
+                        timeline::LanePoint* issued = nullptr);
   Status submit_piece(StagedCopy& copy, const PieceInfo& piece, const SubmitInfo& info);
   Status copy_bytes(Bytes source, UpdateCommand& command, Block& data, HostBlock& host_data);
   Status check_kernels_allowed() const;

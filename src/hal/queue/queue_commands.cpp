@@ -106,10 +106,10 @@ constexpr timeline::Gate kExecuteGate{
           return answer;
         },
     .issued =
-        [](void* payload, timeline::LaneTracker& lane, std::uint64_t sequence) noexcept {
+        [](void* payload, const timeline::LanePoint& at) noexcept {
           auto& self = *static_cast<ExecutePayload*>(payload);
           if (!std::exchange(self.has_instance, false)) return;
-          self.commands->instances().issued(self.operation.instance, {&lane, sequence});
+          self.commands->instances().issued(self.operation.instance, at);
         },
     .undo =
         [](void* payload) noexcept {
@@ -310,7 +310,7 @@ Status QueueObject::check(const CommandBuffer& commands, const ExecuteInfo& info
 }
 
 Status QueueObject::execute(const CommandBuffer& commands, const ExecuteInfo& info,
-                            timeline::IssuedAt* issued) {
+                            timeline::LanePoint* issued) {
   if (Status status = check(commands, info); !status.ok()) [[unlikely]]
     return refused(status, "execute");
   CommandBufferObject& recording = *commands.object();

@@ -70,12 +70,10 @@ constexpr Gate kPieceGate{
           return Gate::Answer::kGo;
         },
     .issued =
-        [](void* payload, timeline::LaneTracker& lane, std::uint64_t sequence) noexcept {
+        [](void* payload, const timeline::LanePoint& at) noexcept {
           auto& piece = *static_cast<PiecePayload*>(payload);
           if (piece.index == 0 && piece.step == Step::kRead) piece.copy->note_begun();
-          if (piece.index + 1 == piece.copy->shape().pieces) {
-            piece.copy->note_last(lane, sequence);
-          }
+          if (piece.index + 1 == piece.copy->shape().pieces) piece.copy->note_last(at);
         },
     .describe =
         [](const void* payload) noexcept {

@@ -14,6 +14,9 @@
 #include "timeline/submission.h"
 
 namespace halyard::inline v0::hal {
+
+using Order = timeline::IssueSite::Order;
+
 namespace {
 
 using timeline::Gate;
@@ -34,9 +37,9 @@ constexpr Gate kAllocateGate{
           return self.memory->pool().ask(self.request, site, cause);
         },
     .issued =
-        [](void* payload, timeline::LaneTracker& lane, std::uint64_t sequence) noexcept {
+        [](void* payload, const timeline::LanePoint& at) noexcept {
           auto& self = *static_cast<AllocatePayload*>(payload);
-          self.memory->commit(*std::exchange(self.request.block, nullptr), {&lane, sequence});
+          self.memory->commit(*std::exchange(self.request.block, nullptr), at);
         },
     .undo =
         [](void* payload) noexcept {
@@ -70,16 +73,15 @@ Gate::Answer ask_deallocate(void* payload, timeline::IssueSite& site, Status& ca
   auto& self = *static_cast<DeallocatePayload*>(payload);
   const PoolMemory& memory = *self.memory;
   if (!can_issue(&memory, cause)) return Gate::Answer::kFail;
-  using Order = timeline::IssueSite::Order;
-  const Frontier& at = memory.allocated_at();
-  const Order order = site.order_after(*at.lane, at.sequence);
+  const timeline::LanePoint& at = memory.allocated_at();
+  const Order order = site.order_after(at);
   if (order == Order::kNone) {
     cause = error(StatusCode::kFailedPrecondition,
                   "{}: deallocation of {} bytes that does not wait for their allocation",
                   memory.pool().name(), memory.size());
     return Gate::Answer::kFail;
   }
-  if (order == Order::kEdge) site.wait_for(*at.lane, at.sequence);
+  if (order == Order::kEdge) site.wait_for(at);
   if constexpr (base::kPoisonsFreedMemory) {
     const PoolBlock& block = memory.block();
     self.operation.kind = OperationKind::kCommand;
@@ -92,10 +94,9 @@ Gate::Answer ask_deallocate(void* payload, timeline::IssueSite& site, Status& ca
 constexpr Gate kDeallocateGate{
     .ask = &ask_deallocate,
     .issued =
-        [](void* payload, timeline::LaneTracker& lane, std::uint64_t sequence) noexcept {
+        [](void* payload, const timeline::LanePoint& at) noexcept {
           auto& self = *static_cast<DeallocatePayload*>(payload);
-          self.memory->pool().give(self.memory->release_block(), self.deallocation,
-                                   {&lane, sequence});
+          self.memory->pool().give(self.memory->release_block(), self.deallocation, at);
         },
 };
 

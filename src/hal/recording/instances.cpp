@@ -21,11 +21,10 @@ Answer Instances::take(timeline::IssueSite& site, std::uint32_t& index, Status& 
       all_dead = false;
       continue;
     }
-    const Frontier& latest = instance.latest;
-    Order order =
-        latest.lane == nullptr ? Order::kReached : site.order_after(*latest.lane, latest.sequence);
+    const LanePoint& latest = instance.latest;
+    Order order = latest ? site.order_after(latest) : Order::kReached;
     all_dead &= order == Order::kNone && latest.lane->is_dead(latest.sequence);
-    if (info_.reuse == InstanceReuse::kRetired && latest.lane != nullptr) {
+    if (info_.reuse == InstanceReuse::kRetired && latest) {
       const bool retired = latest.lane->retired() >= latest.sequence;
       order = retired ? Order::kReached : Order::kNone;
     }
@@ -33,8 +32,8 @@ Answer Instances::take(timeline::IssueSite& site, std::uint32_t& index, Status& 
     if (order < best) best = order, index = i;
   }
   if (best != Order::kNone) {
-    const Frontier& latest = instances_[index].latest;
-    if (best == Order::kEdge) site.wait_for(*latest.lane, latest.sequence);
+    const LanePoint& latest = instances_[index].latest;
+    if (best == Order::kEdge) site.wait_for(latest);
     instances_[index].taken = true;
     return Answer::kGo;
   }
@@ -47,15 +46,13 @@ Answer Instances::take(timeline::IssueSite& site, std::uint32_t& index, Status& 
   // The first use to end makes held submissions ask again (end()), so each end is watched.
   wanted_ = true;
   for (std::uint32_t i = 0; i < info_.count; ++i) {
-    const Frontier& latest = instances_[i].latest;
-    if (latest.lane != nullptr && !latest.lane->is_dead(latest.sequence)) {
-      site.watch(*latest.lane, latest.sequence);
-    }
+    const LanePoint& latest = instances_[i].latest;
+    if (latest && !latest.lane->is_dead(latest.sequence)) site.watch(latest);
   }
   return Answer::kLater;
 }
 
-void Instances::issued(std::uint32_t index, const Frontier& use) noexcept {
+void Instances::issued(std::uint32_t index, const LanePoint& use) noexcept {
   base::LockGuard lock(mutex_);
   instances_[index] = {.latest = use, .taken = false};
 }

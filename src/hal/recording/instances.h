@@ -32,7 +32,7 @@ class Instances {
   // end.
   timeline::Gate::Answer take(timeline::IssueSite& site, std::uint32_t& index,
                               Status& cause) noexcept;
-  void issued(std::uint32_t index, const Frontier& use) noexcept;
+  void issued(std::uint32_t index, const LanePoint& use) noexcept;
   // It was taken, but its submission was not issued.
   void undo(std::uint32_t index) noexcept;
   // A submission that had taken `index` has ended. True if another one was held for want of one.
@@ -40,7 +40,7 @@ class Instances {
 
  private:
   struct Instance {
-    Frontier latest;     // no lane: not used yet
+    LanePoint latest;    // no lane: not used yet
     bool taken = false;  // by a submission that is being issued
   };
 

@@ -132,7 +132,7 @@ Status find_ends(std::span<const EventUse> uses, Points waits, Point*& ends) {
 
 Status QueueObject::send_with_events(timeline::Submission& submission,
                                      const CommandBufferObject& recording, Ref<EventSetter>& kept,
-                                     const SubmitInfo& info, timeline::IssuedAt* issued) {
+                                     const SubmitInfo& info, timeline::LanePoint* issued) {
   using After = EventUse::After;
   const std::span<const EventUse> uses = recording.events();
   const auto refuse = [&](const Status& status) {
