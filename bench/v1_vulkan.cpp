@@ -88,7 +88,7 @@ struct RawChain : RawQueue {
   }
 };
 
-// The chain by the order of the queue alone, as far as a program's submissions share one.
+// A chain ordered only by the queue, which requires that all its submissions share a queue.
 struct RawQueueOrder : RawQueue {
   Sample run(int count) {
     Sample sample;
@@ -106,8 +106,8 @@ struct RawQueueOrder : RawQueue {
 
 constexpr std::uint64_t kBatch = 64;
 
-// The batch is submitted before, behind a semaphore, whose signal issues it in one call. The metric
-// has the time of the 64 calls too.
+// The batch is submitted in advance and waits for a semaphore, whose signal issues the whole batch
+// in one call. The metric "ns to park" is the time of the 64 submissions.
 struct HalyardBatch : VulkanQueue {
   hal::Semaphore gate = device.create_semaphore().value();
   std::uint64_t opened = 0;

@@ -88,8 +88,8 @@ std::span<const Exclusion> exclusions() noexcept;
 // Returns kInvalidArgument for the first exclusion without a driver, a reason or a matching case.
 Status check(std::span<const Exclusion> excluded);
 
-// True if `glob` ('*': any characters, '?': one) matches all of "suite.name", or is empty. One that
-// begins with '!' is true of all others.
+// True if `glob` is empty or matches all of "suite.name" ('*': any characters, '?': one character).
+// A leading '!' inverts the match.
 bool matches(std::string_view glob, const Case& it);
 
 // Runs one case on devices of its own. Never throws, whatever the case does. Blocks for seconds at

@@ -153,7 +153,7 @@ TEST_F(DiskCacheTest, ALinkOrAPipeInPlaceOfAnEntryIsNotThere) {
 
 // ---- Many writers ----------------------------------------------------------------------------
 
-// Puts and finds the same few keys. True if every found entry is one that was put.
+// Puts and finds the same few keys. True if every entry that is found was put before.
 bool write_and_read(const DiskCache& cache, int rounds) {
   for (int i = 0; i < rounds; ++i) {
     const ContentHash key{0, static_cast<std::uint64_t>(i % 4)};

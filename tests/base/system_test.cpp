@@ -27,7 +27,8 @@
 namespace halyard::base {
 namespace {
 
-// Linux gives no other name to a number that POSIX names, but for those of one number.
+// The C library uses the POSIX name of every number that has one. Numbers with two names are fine
+// too: both sides choose the same name.
 TEST(ErrorName, IsThatOfTheCLibraryForEveryErrorThatPosixNames) {
   int named = 0;
   for (int number = 0; number < 200; ++number) {

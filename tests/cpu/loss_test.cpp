@@ -80,7 +80,7 @@ TEST_P(HostLoss, HoldsUpNeitherItsFailuresNorOtherDevicesNorTheEndThoughItsWorkD
     check(other.queue().host_call([] {}, {.wait = {{done, 1}}, .signal = {{done, 2}}}));
     EXPECT_TRUE(done.wait(2, 20s).ok());
     EXPECT_TRUE(lost.queue().wait_idle(20s).ok());
-    // For a second.
+    // Held for a second, then kept until the process ends.
     EXPECT_THAT(lost.dump_timelines(),
                 AnyOf(HasSubstr("failed, and held"), HasSubstr("kept for good")));
   }

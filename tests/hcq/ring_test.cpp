@@ -302,7 +302,7 @@ struct LongDispatch : SteppedRing {
     ring->push(PacketKind::kExec, 1, word(kernel), word(&targets), word(&one),
                std::uint64_t{1} << 32 | marks.size(), 1);
   }
-  // What a thread does that waits: true if there was something to run.
+  // Helps as a waiting thread does. True if there was work to run.
   bool help() {
     Slice slice(1);
     return ring->step(slice, false);
@@ -334,7 +334,8 @@ TEST(Ring, AWorkerFinishesWhatAHelperLeft) {
   EXPECT_EQ(r.sequence.value(), 1u);
 }
 
-// Only one chunk at a time is left: a second helper that has run out of time goes on.
+// A job has at most one unfinished chunk at a time: a second helper whose time is up finishes its
+// chunk.
 TEST(Ring, AHelperFinishesItsChunkWhileAnotherOneIsLeft) {
   static LongDispatch* r;
   LongDispatch ring([](const Workgroup* group, void* const* buffers, const void* constants) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which images are chosen, what is checked of them before HIP reads them, how long they are kept.
+// The choice of images, the checks before HIP reads them, and their lifetime.
 #include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST(HipTargets, AreThoseOfTheProcessorWithItsFeaturesFirst) {
   EXPECT_THAT(image_targets("gfx1250"), ElementsAre("hsaco-gfx1250"));
 }
 
-// A code object with one segment and one section, whose bytes lie behind the headers.
+// A code object with one segment and one section, whose bytes follow the headers.
 struct CodeObject {
   Elf64_Ehdr header{};
   Elf64_Phdr segment{};

@@ -229,7 +229,7 @@ TEST_F(Command, TheBuildSystemTakesSourcesOfOtherLanguages) {
 }
 
 TEST_F(Command, AFileMayHoldImagesOfEveryConvention) {
-  // The cpu's image is the shipped kernel's; a device loads the one that it can run.
+  // The kernel of the cpu's image is the shipped one. A device loads the image that it can run.
   const json saxpy = json::parse(halyard({"inspect", HALYARD_SAXPY_HYX, "--json"}).out);
   std::ofstream(path("k.json")) << saxpy.dump();
   std::ofstream(path("k.c")) << "struct g; void saxpy(const struct g* g, void* const* b, "
