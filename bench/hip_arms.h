@@ -68,7 +68,7 @@ class RawHip : public RawStreams {
     find(get_function, "hipModuleGetFunction");
     find(allocate, "hipMalloc");
     expect(set_device(0));
-    // HIP may read the bytes of a loaded image later, so the file stays mapped.
+    // HIP may read the bytes of a loaded image later, so the file is kept.
     static const kernel::Hyx file = kernel::Hyx::read(World::kernel_file("bench")).value();
     void* module = nullptr;
     for (const kernel::ImageInfo& image : file.images()) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Trees of operations without memory: each allocation of the awaiting thread fails, first alone and
-// then with all later ones. Every time the trees end without a hang or a leak, and the runtime
-// stays usable.
+// Trees of operations without memory: each allocation of the awaiting thread fails, first only this
+// one and then together with all later allocations. Each time the trees end without a hang or a
+// leak, and the runtime stays usable.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>

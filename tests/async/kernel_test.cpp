@@ -146,7 +146,8 @@ TEST_F(AsyncKernel, SizesOtherThanTheKernelStatesAreRefusedAndWhatFollowsRuns) {
       Each(3.0f));
 }
 
-// Both partitions of 8 x 8 have 2 x 2 tiles. Also for a repeated call and in a recording.
+// Tiles of 4 and of 5 both divide 8 x 8 into 2 x 2 tiles. The same holds for a repeated call and in
+// a recording.
 TEST_F(AsyncKernel, TwoOutputsOfEqualSizesArePartitionedAlike) {
   const auto x = run(ones<float>({8, 8}) | share);
   const auto tiles = [&](std::uint64_t extent) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Chains of operations that are made in a loop, each of the one before: how deep they may be, and
-// what happens beyond.
+// Chains of operations that a loop builds, each from the previous operation: the greatest depth,
+// and the error beyond it.
 #include "halyard/async/detail/nesting.h"
 
 #include "async/async_test_util.h"

@@ -136,7 +136,7 @@ TEST_F(AsyncOperation, BoxedOperationsOfDifferentKindsAreOfOneType) {
   EXPECT_EQ(sum, 3);
 }
 
-// Composition in a loop, with one type.
+// A loop composes operations of the same type.
 TEST_F(AsyncOperation, ALoopComposesBoxedOperations) {
   BoxedOperation<Tensor<float>> sum = zeros<float>({4}) | boxed;
   for (int i = 0; i < 10; ++i) sum = add(std::move(sum), ones<float>({4})) | boxed;

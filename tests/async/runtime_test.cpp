@@ -96,7 +96,7 @@ TEST_F(AsyncRuntime, ATensorIsCopiedFromDeviceToDevice) {
               ElementsAre(0, 1, 2, 3));
 }
 
-// Parts of one tree on two devices, added on the first device, with one await.
+// A tree with parts on two devices, added on the first device, with a single await.
 TEST_F(AsyncRuntime, ATreeRunsOnSeveralDevices) {
   auto part = [&](std::size_t i) {
     return mul(full<float>({4}, 2.0f), full<float>({4}, static_cast<float>(i + 1))) |
@@ -112,7 +112,7 @@ TEST_F(AsyncRuntime, ATensorOfAnotherRuntimeIsRefused) {
               refused_with(StatusCode::kInvalidArgument, "a tensor of another device"));
 }
 
-// Work of one registry cannot wait for work of another, or copy from it.
+// Work of a registry cannot wait for another registry's work or copy from its memory.
 class AsyncOtherRegistry : public AsyncTest {
  protected:
   ~AsyncOtherRegistry() override {

@@ -27,8 +27,8 @@
 namespace halyard::base {
 namespace {
 
-// The C library uses the POSIX name of every number that has one. Numbers with two names are fine
-// too: both sides choose the same name.
+// The C library uses the POSIX names. If a number has two names, both functions choose the same
+// one.
 TEST(ErrorName, IsThatOfTheCLibraryForEveryErrorThatPosixNames) {
   int named = 0;
   for (int number = 0; number < 200; ++number) {

@@ -79,7 +79,8 @@ TEST_F(CudaCounts, AParkedChainIsALaunchEachAndAMarkerForEach32) {
   }
   EXPECT_EQ(calls.count("cuLaunchKernel"), 0);
   check(done.signal(1));
-  // What a signal issues itself is bounded. The rest is issued by a thread of Halyard's.
+  // The signalling thread issues a bounded number of submissions. A thread of Halyard issues the
+  // rest.
   while (calls.count("cuLaunchKernel") < kChain) base::spin_pause();
   EXPECT_LE(calls.count("cuEventRecord"), kChain / 32);
   EXPECT_EQ(calls.count("cuStreamWaitEvent"), 0);

@@ -89,7 +89,7 @@ void CudaFault::lose(const char* uri) {
   one.join();
   two.join();
   EXPECT_EQ(device.status().code(), StatusCode::kDeviceLost);
-  // The other GPU goes on.
+  // The other GPU continues.
   const hal::Device other = registry.open("cuda://1").value();
   EXPECT_TRUE(other.status().ok());
   const hal::Semaphore filled = other.create_semaphore().value();

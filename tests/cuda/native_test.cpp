@@ -16,7 +16,7 @@
 namespace halyard::cuda {
 namespace {
 
-// Holds what follows in a stream until it is opened: a host function waits for it.
+// Holds all later work of a stream until it is opened: a host function waits for it.
 class Gate {
  public:
   Gate(const Functions& cuda, CUstream stream) {

@@ -141,8 +141,8 @@ struct Gpu {
   unsigned compute_capability;  // 90 for sm_90
 };
 
-// Finds the NVIDIA GPU of this machine: returns the reason if there is none, else an empty string,
-// with the GPU in `gpu`. HALYARD_LIBCUDA names a library to load instead of libcuda.so.1.
+// Finds the NVIDIA GPU of this machine and writes it to `gpu`. Returns an empty string, or the
+// reason if there is no GPU. HALYARD_LIBCUDA names a library to load instead of libcuda.so.1.
 std::string find_gpu(Gpu& gpu);
 
 // The GPU of this process; the first call finds it. Throws std::runtime_error if there is none.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Probes of what a thread may call without a current context, or with another one, of memory of
-// graphs, and of ends of processes. cuda.h does not say which calls need a context, except for the
-// default streams ("default stream specified with no current context", cuMemFreeAsync).
+// Probes of the calls that a thread may make without a current context or with another context, of
+// the memory of graphs, and of the ends of processes. cuda.h does not say which calls need a
+// context, except for the default streams ("default stream specified with no current context",
+// cuMemFreeAsync).
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -51,7 +51,8 @@ std::string ask(const Probe& probe) {
   return answer;
 }
 
-// What the driver says of itself, also asked in a process, so that no child inherits its state.
+// The driver's description of itself. A process of its own asks for it, so that no later child
+// inherits the driver's state.
 std::string describe() {
   return ask({"", "", "", [] {
                 char name[256] = {};

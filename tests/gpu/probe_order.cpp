@@ -195,7 +195,8 @@ Handle instantiate(Handle graph) {
   return exec;
 }
 
-// CUDA_MEMSET_NODE_PARAMS does not say what a value beyond its element writes.
+// CUDA_MEMSET_NODE_PARAMS does not specify which bits of a value larger than its element are
+// written.
 std::string memset_beyond(unsigned element_size, std::size_t width) {
   const Handle context = make_context(), stream = make_stream(), graph = make_graph();
   Handle node = nullptr;
@@ -373,8 +374,8 @@ std::string allocate_during_a_capture(int capture_mode, int thread_mode) {
 std::string allocate_during_anothers_capture() { return allocate_during_a_capture(0, 0); }
 std::string allocate_relaxed_during_a_capture() { return allocate_during_a_capture(0, 2); }
 
-// A capture forbids what is "not enqueued asynchronously to a stream": in a thread, beside another
-// one's global capture.
+// A capture forbids calls that are "not enqueued asynchronously to a stream". Makes such calls in a
+// thread while another thread has a global capture.
 template <class F>
 std::string beside_a_capture(F&& make_calls) {
   const Handle context = make_context(), stream = make_stream();

@@ -172,7 +172,7 @@ TEST_F(SteadyState, ARefusedSubmissionLeavesNoBlockBehind) {
   });
 }
 
-// With one allocation after the other failing, until none does.
+// Fails one allocation per round, each time the next, until none fails.
 TEST_F(SteadyState, ARecordingThatLacksMemoryIsRefused) {
   if (!counts::counts_allocations()) GTEST_SKIP() << "a sanitizer has replaced malloc";
   const Event event = device.create_event().value();

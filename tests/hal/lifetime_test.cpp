@@ -181,7 +181,7 @@ TEST_F(SteppedLifetime, WorkThatBecomesReadyDuringTheIdleCheckStillRuns) {
   EXPECT_TRUE(ran);
 }
 
-// The runtime's thread, which frees what was recorded, has not run yet.
+// The runtime's thread, which frees the recorded commands, has not run yet.
 TEST_F(SteppedLifetime, Recorder_WithoutACommandBuffer_KeepsNoDeviceOpen) {
   control->frees_may_block = true;
   const std::function<void(Recorder&)> ends[] = {
@@ -304,7 +304,7 @@ TEST_F(Lifetime, TheLastHandleMayGoInsideAHostCall) {
 }
 
 TEST_F(Lifetime, TheLastHandleMayGoInsideACallback) {
-  // The callback runs on the completion shell, the only one that sees the lane's progress.
+  // The callback runs on the completion shell, the only thread that sees the lane's progress.
   control->automatic = false;
   Semaphore done = device.create_semaphore().value();
   ASSERT_TRUE(queue.barrier({.signal = {{done, 1}}}).ok());

@@ -126,7 +126,8 @@ TEST_F(Registry, AHostCallOrTransferThatFindsNoThreadIsRefused) {
   EXPECT_EQ(ran, 1);
 }
 
-// Devices of one domain wait for each other natively; devices of different domains, by the host.
+// Devices of the same domain wait for each other natively. Devices of different domains wait
+// through the host.
 TEST_F(Registry, DomainsDecideOnNativeEdges) {
   control->automatic = false;
   const Device a = registry.open("fake://").value();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the HAL grants a driver of a GPU: calls within its entry guard, frees on the reclaim thread,
-// an instance of a recording for one submission at a time.
+// The HAL's guarantees to a GPU driver: calls within its entry guard, frees on the reclaim thread,
+// and an instance of a recording serves only one submission at a time.
 #include <atomic>
 #include <set>
 #include <string>

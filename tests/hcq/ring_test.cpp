@@ -146,7 +146,7 @@ TEST(Ring, HelperRunsOneChunkAtATimeAndTheLastFinisherGoesOn) {
     chunks.push_back(done - before);
     before = done;
   }
-  // For one thread: two chunks for each half of the rest.
+  // One thread, two chunks for each half of the rest.
   EXPECT_THAT(chunks, ::testing::ElementsAre(16, 16, 8, 8, 4, 4, 4, 4));
   EXPECT_EQ(r.counter, 0u);
   drain(r.group);
@@ -334,8 +334,8 @@ TEST(Ring, AWorkerFinishesWhatAHelperLeft) {
   EXPECT_EQ(r.sequence.value(), 1u);
 }
 
-// A job has at most one unfinished chunk at a time: a second helper whose time is up finishes its
-// chunk.
+// Only one unfinished chunk can be left for another thread: a second helper whose time is up
+// finishes its own chunk.
 TEST(Ring, AHelperFinishesItsChunkWhileAnotherOneIsLeft) {
   static LongDispatch* r;
   LongDispatch ring([](const Workgroup* group, void* const* buffers, const void* constants) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The fake library does what CUDA's driver API says, and refuses what a caller may not do.
+// The fake library behaves as CUDA's driver API specifies and refuses invalid use.
 #include "simulation/stream/fake_library.h"
 
 #include <gtest/gtest.h>

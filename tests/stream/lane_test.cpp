@@ -125,7 +125,8 @@ TEST(StreamLane, AllocatesNothingInTheSteadyState) {
     second.wait_until(next - 1);
     first.wait_until(next - 1);
   };
-  // How much is in flight at once depends on which thread is faster; what was needed once is kept.
+  // The number of submissions in flight depends on which thread is faster. Memory that was needed
+  // once is kept.
   constexpr int kSteady = 20;
   int steady = 0;
   for (int i = 0; i < 2000 && steady < kSteady; ++i) {

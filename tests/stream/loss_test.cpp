@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The loss of a stream:// device, with work that is stopped and with work that goes on.
+// The loss of a stream:// device, with work that stops and with work that continues.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -120,7 +120,7 @@ TEST_F(StreamLoss, WorkThatEndsWhenItIsStoppedKeepsNothing) {
                                   {buffer}, {}, {.signal = {{done, 1}}}));
     state.wait_for(0);
     fake::fault(43);
-    state.store(1, 1);  // what runs is not cut off, but waited for
+    state.store(1, 1);  // running work is awaited, not cut off
     EXPECT_EQ(done.wait(1, kForever).code(), StatusCode::kDeviceLost);
     EXPECT_THAT(device.dump_timelines(), Not(HasSubstr("kept for good")));
   }

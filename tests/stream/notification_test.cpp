@@ -51,8 +51,8 @@ class StreamNotification : public ::testing::Test {
   void arm(std::uint64_t sequence, base::Notify& notify) {
     EXPECT_TRUE(lane->arm(sequence, notify).ok());
   }
-  // Waits until all that the lane's host functions notify has been notified: another one behind
-  // them has.
+  // Waits until the lane's host functions have sent all notifications, by a further host function
+  // after them.
   void settle(std::uint64_t sequence) {
     CountingNotify last;
     lane.issue(kBarrier, sequence);

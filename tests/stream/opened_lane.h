@@ -78,7 +78,7 @@ class OpenedLane {
   timeline::IssueResult issue(const timeline::Issue& issue) {
     return (*this)->issue({&issue, 1}, timeline::Doorbell::kRing);
   }
-  // One that wants a marker, and is taken.
+  // Issues an operation with a marker, and expects that the lane accepts it.
   void issue(const hal::Operation& operation, std::uint64_t sequence,
              const std::vector<Edge>& waits = {}) {
     const auto result =
@@ -86,7 +86,7 @@ class OpenedLane {
     EXPECT_TRUE(result.count == 1 && !result.unmarked) << result.status.to_string();
   }
 
-  // Sleeps as a waiter of the engine does. A marker stands at or behind `sequence`.
+  // Sleeps as a waiter of the engine does. Precondition: there is a marker at or after `sequence`.
   void wait_until(std::uint64_t sequence) {
     base::Parker& parker = base::ParkerPool::acquire();
     for (;;) {

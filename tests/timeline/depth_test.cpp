@@ -155,8 +155,8 @@ TEST(Rule16Depth, PartsEndWithTheLossOfTheirDevice) {
   }
 }
 
-// A queue of which one command is a part that is in flight: of what is submitted as 2, which has 6.
-// Run's end leaves room for the second part.
+// A queue with a part of a submission in flight: one command of submission 2, which has 6. When
+// submission 1 has run there is room for the second part.
 struct WithAPartInFlight {
   WithAPartInFlight() {
     queue.native().stopped = true;

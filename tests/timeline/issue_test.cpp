@@ -44,7 +44,7 @@ TEST(Rule9Cover, AcrossDomainsOnlyWhereTheMatrixSaysSo) {
   EXPECT_EQ(done->query().value(), 1u) << "the completion shell retired it";
 }
 
-// As many domains as there are, each of which can wait for the one before.
+// Uses all domains, each of which can wait for the previous domain.
 TEST(Rule9Cover, ReachesThroughEveryDomain) {
   DomainMatrix matrix;
   for (Domain domain = 2; domain < kDomainCount; ++domain) {
@@ -297,7 +297,7 @@ TEST(Rule16Backlog, PastItsLimitSubmitAnswersResourceExhausted) {
   EXPECT_EQ(done->query().value(), 1u);
 }
 
-// A queue with one submission in flight, the most that it takes, and four ready.
+// A queue with one submission in flight, which is its capacity, and four ready submissions.
 struct FullQueue {
   FullQueue() {
     for (int i = 1; i <= 5; ++i) EXPECT_TRUE(world.submit(queue, {}, {}, i).ok());

@@ -116,7 +116,8 @@ class MemoryQueue final : public NativeQueue {
         result.started = fails_started;
         result.waits = fails_behind_waits;
         if (!fails_started && !fails_behind_waits) return result;
-        // Something of it is in the queue, and runs as any other; what it was, the test knows.
+        // A part of the failed submission is in the queue and runs like any other. The test knows
+        // which part.
         ++issued_;
         entries_.push_back({{issue.waits.begin(), issue.waits.end()}, issue.operation});
         return result;
@@ -226,10 +227,10 @@ class MemoryQueue final : public NativeQueue {
   std::size_t capacity = 1 << 20;
   Status fail_next;
   bool fails_started = false;       // fail_next comes after a native call
-  bool fails_behind_waits = false;  // or after native waits alone
+  bool fails_behind_waits = false;  // fail_next comes after native waits only
   Status fail_mark;
   Ref<EntryGuard> guard;
-  bool empty = false;  // what is issued takes no native calls
+  bool empty = false;  // issued work takes no native calls
   bool arms_early = false;
   bool lets_go = false;  // of what waits, as a library may after a fault elsewhere
   Status fail_arm;
@@ -269,7 +270,8 @@ class MemoryQueue final : public NativeQueue {
     base::Notify* notify;
   };
 
-  // A waiter on a lane with markers passes only when the first marker behind its point has passed.
+  // A wait for a lane with markers passes only when the first marker at or after its point has
+  // passed.
   bool runnable(const Entry& entry) {
     if (ignores_waits) return true;
     for (const Edge& edge : entry.waits) {
@@ -339,7 +341,7 @@ class World {
       for (auto& lane : queue->lanes) lane->stopped = false;
     }
     settle();
-    // What one holds of another it lets go of as it is asked.
+    // A queue releases its references to other queues when idle() is called.
     bool idle = false;
     for (int i = 0; i < 4 && !idle; ++i) {
       idle = true;

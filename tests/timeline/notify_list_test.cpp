@@ -175,7 +175,7 @@ TEST(NotifyList, NotifyMayArmAgain) {
   EXPECT_EQ(count, 2);
 }
 
-// This Notify is armed for 5 when the list has 2 as reached and is busy with another one.
+// This Notify is armed for 5 while the list has reached 2 and is notifying another Notify.
 TEST(NotifyList, ArmingThatIsReachedButNotNotifiedHidesNoLaterOne) {
   NotifyList list;
   CountingNotify notify;
@@ -203,9 +203,9 @@ TEST(NotifyList, NotifiesAtOnceWithoutMemory) {
   EXPECT_EQ(notify.count, 1);
 }
 
-// Threads wait for each multiple of a number, on a parker of their own or on one that they share.
-// Two others advance the sequence when all of these wait for more. A lost notification is a thread
-// that sleeps until its deadline.
+// Threads wait for each multiple of a number, on their own parker or on a shared parker. Two other
+// threads advance the sequence once all waiters wait for a higher value. If a notification is lost,
+// a thread sleeps until its deadline.
 TEST(NotifyList, WakesEveryThreadThatWaits) {
   constexpr std::uint64_t kLast = 6'000;
   constexpr std::uint64_t kSteps[] = {1, 2, 3};

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a lane of a GPU may answer: markers that cannot be had, work that cannot be stopped; calls
-// within an entry guard. Failures that cannot be undone: started_failure_test.cpp.
+// Possible replies of a GPU's lane: markers that cannot be recorded, work that cannot be stopped.
+// Calls run within an entry guard. Failures that cannot be undone: started_failure_test.cpp.
 #include "memory_queue.h"
 
 namespace halyard::timeline::testing {
 namespace {
 
-// ---- rule 20: a marker that cannot be had
+// ---- rule 20: a marker that cannot be recorded
 
 TEST(Rule20NoMarker, OneThatWasWantedIsAskedForAgain) {
   World world;
@@ -322,7 +322,7 @@ TEST(EntryGuards, AChainThatIsReleasedIsIssuedWithinOneEntry) {
   EXPECT_EQ(world.counted->depth, 0);
 }
 
-// Lanes of one guard that are seen at markers.
+// Lanes of the same guard whose progress is visible only at markers.
 struct MarkedWorld : GuardedWorld {
   QueueUnderTest& b = queue(*devices.front(), "b", kMarkers);
   QueueUnderTest& c = queue(*devices.front(), "c", kMarkers);
@@ -413,7 +413,7 @@ TEST(EntryGuards, WhatAGateRetiresIsLetGoOutside) {
   EXPECT_EQ(world.counted->depth, 0);
 }
 
-// The device is lost while something is issued behind work that failed after native calls.
+// The device is lost while a submission is issued after work that failed after native calls.
 TEST(EntryGuards, WhatALossLetsGoIsLetGoOutside) {
   GuardedWorld world;
   bool gone = false;

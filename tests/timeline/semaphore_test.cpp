@@ -267,7 +267,7 @@ TEST(Rule6Waits, EmptyListsAreSatisfied) {
   EXPECT_TRUE(wait_any(world.engine, {}, kForever).ok());
 }
 
-// By a thread that is about to wait for it, and to help.
+// Submits without ringing the doorbell, as a thread does that waits for the work at once and helps.
 IssuedAt submit_silently(QueueUnderTest& queue, const std::vector<Point>& waits,
                          const std::vector<Point>& signals) {
   Submission* const submission = queue->allocate().value();
@@ -465,7 +465,7 @@ TEST(Rule3Parking, AFailureJustBeforeTheSleepIsSeen) {
                          StatusCode::kDataLoss);
 }
 
-// What was told of waits that last for long.
+// The reports of long waits.
 std::vector<std::string> told;
 void tell(const Status& why) noexcept { told.emplace_back(why.message()); }
 
@@ -514,7 +514,7 @@ TEST(Wait, WithADeadlineOrForAQueueSaysItsOwn) {
   EXPECT_EQ(told[0].rfind("busy: still waited for\n", 0), 0u) << told[0];
 }
 
-// Where threads have fixed priorities the one that would end the wait runs only then.
+// With fixed thread priorities, the thread that would end the wait runs only then.
 TEST(Wait, ThatIsNotifiedTooEarlyLetsOtherThreadsRun) {
   World world;
   auto& a = world.queue("a");
