@@ -87,7 +87,7 @@ class Calls final : public base::CallObserver {
 // A pattern of submissions, which both sides do.
 struct Pattern {
   const char* name;
-  std::uint64_t size;  // operations of one turn
+  std::uint64_t size;  // operations per turn
   std::function<void()> halyard, raw;
 };
 

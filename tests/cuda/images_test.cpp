@@ -114,7 +114,7 @@ TEST_F(CudaImages, RunsTheBestImageThatTheDeviceTakes) {
 }
 
 TEST_F(CudaImages, MachineCodeOfAnotherGpuGivesWayToPtx) {
-  std::string elf(64, '\0');  // the simulated library returns NO_BINARY_FOR_GPU
+  std::string elf(64, '\0');  // refused by the simulated library: NO_BINARY_FOR_GPU
   elf.replace(0, 5, "\x7f"
                     "ELF\x02");
   elf[18] = '\xbe';  // EM_CUDA

@@ -28,7 +28,7 @@ if(TARGET halyard_conformance)
     hip_conformance(${mode} strict hip://?devices=2&command_buffer_mode=${mode})
   endforeach()
   hip_conformance(checked strict hip://?devices=2&check=1)
-  # Beside others in one process.
+  # With devices of other drivers in the same process.
   hip_conformance(beside_cpu strict cpu://?workers=1,hip://0)
   if(TARGET halyard_sim_cuda AND HALYARD_DRIVER_CUDA)
     hip_conformance(beside_cuda strict cuda://0,hip://0,cpu://?workers=1 --filter !stress.*)

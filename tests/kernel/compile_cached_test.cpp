@@ -53,7 +53,7 @@ class CompileCached : public ::testing::Test {
     return compiler::compile_cached(options_, DiskCache::open(path("cache"), 1 << 20).value())
         .value();
   }
-  // Number of clang runs for one compile().
+  // The number of clang runs of a single compile().
   std::ptrdiff_t runs_of_compile() const {
     fs::remove(path("runs"));
     (void)compile();

@@ -100,7 +100,7 @@ Status run_on_metal(const kernel::Hyx& hyx, std::string_view kernel,
       watcher.ranges.push_back({address, address + bindings[i].size(),
                                 is_read ? msl::Residency::kRead : msl::Residency::kReadWrite});
     }
-    // Where a kernel's bindings may overlap, its accesses are those of the one that is written.
+    // If bindings overlap, an access counts as an access to the written binding.
     std::ranges::stable_sort(
         watcher.ranges, [](const auto& a, const auto& b) { return a.residency > b.residency; });
     buffers.push_back({kernel::kMetalBindingsBuffer, address_of(addresses), at->size, false});

@@ -5,8 +5,8 @@
 // argument buffer is written by the ids that the text gives its members, as MTLArgumentEncoder
 // does.
 //
-// A launch fails if it accesses memory that is no binding's, writes a binding that the reflection
-// states to be read, or has a race or a barrier that not all items of a group reach.
+// A launch fails if it accesses memory outside of its bindings, writes a binding that the
+// reflection declares as read, has a race, or has a barrier that not all items of a group reach.
 #pragma once
 
 #include <array>

@@ -17,9 +17,9 @@
 
 namespace halyard::testing::random_kernel {
 
-// Of expressions and variables.
+// Types of expressions and variables.
 enum class Type : std::uint8_t { kInt, kUint, kLong, kUlong, kFloat, kDouble };
-// Of buffers; the first six convert to int or float as they are read.
+// Types of buffer elements. Reading the first six converts them to int or float.
 enum class Element : std::uint8_t {
   kBool,  // of conversions only
   kChar,

@@ -79,7 +79,7 @@ inline E bits(Op op, const E& a, const E& b) {
   }
   return ranged(op, a->type, range, {a, b});
 }
-// By what a literal or a masked number says.
+// Shifts right by a literal or a masked number.
 inline E right(const E& a, const E& by) {
   return ranged(Op::kRight, a->type, {std::min<Wide>(a->range.least, 0),
                                       std::max<Wide>(a->range.most, 0)}, {a, by});

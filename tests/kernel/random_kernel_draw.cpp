@@ -226,7 +226,7 @@ class Draw : ExpressionDraw {
     }
   }
 
-  // In one block an array of the group is either read or written.
+  // A block either reads or writes an array of the group.
   void shared(std::vector<Statement>& all) {
     for (std::uint32_t i = 0; i + 1 < kShared; ++i) {
       if (!writes_shared_[i]) continue;
@@ -333,7 +333,7 @@ class Draw : ExpressionDraw {
       reads_shared_[i] = !writes_shared_[i];
     }
     atomics_in_block_ = writes_shared_[kShared - 1];
-    // Counters of fewer items than there are elements have others that nobody has set.
+    // With fewer items than counters, some counters are never set.
     if (k_.items() < kBins) reads_shared_[kShared - 1] = atomics_in_block_ = false;
     counters_op_ = pick(kAtomicOps);
     s.bodies.push_back(statements(random_.between(2, 6), 2));

@@ -97,7 +97,8 @@ class Editor {
       }
       if (is_block) continue;
       for (E& e : s.e) {
-        // A statement whose array has fewer elements would be another one.
+        // Edits only within the expressions: a statement with fewer of them would be a different
+        // statement.
         if (edit(e)) return true;
       }
     }
@@ -154,7 +155,7 @@ Kernel shrink(Kernel kernel, const std::function<bool(const Kernel&)>& fails) {
     Kernel candidate = kernel;
     if (!Editor(candidate, number).run()) break;
     if (fails(candidate)) {
-      kernel = std::move(candidate);  // the edit with this number is another one now
+      kernel = std::move(candidate);  // `number` now names another edit
     } else {
       ++number;
     }

@@ -31,7 +31,7 @@ constexpr bool kHasWide = true;
 
 // So many kernels are one file: most of a compiler's time for one is for the header.
 constexpr std::size_t kBatch = 16;
-// Of each day, besides the fixed seeds.
+// The fixed seeds, and additional seeds that change every day.
 constexpr std::uint64_t kFixed = 16, kDaily = 32;
 
 std::string text_of(const std::vector<Kernel>& kernels) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names of C that mean something else in a shading language: every one may be a kernel, a
+// Names of C that mean something else in a shading language: each of them may name a kernel, a
 // parameter, a function, a variable or a member. Only Metal's words cannot name a kernel for Metal,
 // whose functions have the kernels' names.
 #include <gmock/gmock.h>
@@ -17,8 +17,8 @@
 namespace halyard::testing {
 namespace {
 
-// The GLSL specification, version 4.60: https://registry.khronos.org/OpenGL/specs/gl/.
-// Keywords and reserved words of section 3.6, and what the extensions of a module's text add.
+// The GLSL specification, version 4.60: https://registry.khronos.org/OpenGL/specs/gl/. Keywords and
+// reserved words of section 3.6, and those of the extensions that a module's text enables.
 constexpr const char* kGlslWords =
     "attribute uniform varying buffer shared coherent readonly writeonly atomic_uint layout "
     "centroid flat smooth noperspective patch sample invariant precise subroutine in out inout "

@@ -179,7 +179,7 @@ TEST(NotifyList, NotifyMayArmAgain) {
 TEST(NotifyList, ArmingThatIsReachedButNotNotifiedHidesNoLaterOne) {
   NotifyList list;
   CountingNotify notify;
-  CallingNotify first[16];  // as many as one round notifies
+  CallingNotify first[16];  // the number that a round notifies
   int calls = 0;
   for (CallingNotify& each : first) {
     each.call = [&] {

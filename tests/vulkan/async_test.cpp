@@ -127,7 +127,7 @@ TEST_F(VulkanAsync, MatricesOfMoreGroupsThanADispatchHas) {
   expect_near("columns of whole tiles", product(1, 1, 640), 1e-2);
 }
 
-// What a recording replays is divided as well.
+// Dispatches of recordings are divided as well.
 TEST_F(VulkanAsync, RecordedOperationsOfMoreGroupsThanADispatchHas) {
   expect_same("sum of columns", []() -> Task<std::vector<float>> {
     auto step = co_await record(

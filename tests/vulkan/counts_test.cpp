@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a steady state of a vulkan device costs: native calls, and allocations but Vulkan's own.
+// The cost of a steady state of a vulkan device: native calls, and allocations except Vulkan's own.
 #include <gtest/gtest.h>
 
 #include <chrono>

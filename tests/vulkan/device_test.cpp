@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a device has is asked before it is used: kinds of memory, clocks, ways to share.
+// The driver queries the properties of a device before it uses them: kinds of memory, clocks, ways
+// to share.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -28,7 +29,7 @@ class VulkanDevice : public VulkanTest {
     native_.reset();
     VulkanTest::TearDown();
   }
-  // Made when a test has said what the device has.
+  // Created on first use, after the test has chosen the device's properties.
   Native& native() {
     if (native_ == nullptr) native_ = std::make_unique<Native>();
     return *native_;
@@ -131,7 +132,7 @@ TEST_F(VulkanDevice, HostMemoryIsNotImportedWhereBuffersOrTypesOfMemoryDoNot) {
   }
 }
 
-// The fake loader notes a device that is destroyed before what it has made.
+// The fake loader reports a device that is destroyed before its objects.
 TEST_F(VulkanDevice, AnImportThatFailsLeavesNothingBehind) {
   alignas(4096) static std::byte page[4096];
   const struct {
@@ -189,7 +190,7 @@ TEST_F(VulkanDevice, MemoryIsAlignedWhereverItsBufferBegins) {
   }
 }
 
-// Of a device that is out of memory for a while; a waiter is woken by what the thread reads.
+// The device is out of memory for a while. The thread still reads counters, so it wakes the waiter.
 TEST_F(VulkanDevice, TheThreadThatWakesWaitersRestsWhenItsWaitsFail) {
   Gate gate(native());
   CountingNotify notify;

@@ -55,7 +55,7 @@ class VulkanDriver : public VulkanTest {
   std::unique_ptr<hal::DriverRegistry> registry_;
 };
 
-// lavapipe closes one of anything, and says only then that it is no memory.
+// Lavapipe closes any descriptor first, and only then reports that it is not memory.
 TEST_F(VulkanDriver, ADescriptorThatIsNoMemoryStaysTheCallers) {
   const hal::Device device = open();
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -91,7 +91,7 @@ TEST_F(VulkanDriver, NamesTheErrorOfAUri) {
   }
 }
 
-// A wait of 5 ms, for what is not seen to end, reads the semaphore some 70 times before it sleeps.
+// A wait of 5 ms for work whose end is hidden reads the semaphore some 70 times before it sleeps.
 TEST_F(VulkanDriver, AThreadThatWaitsPollsAGpuAndSleepsForACpu) {
   const auto reads = [&](const char* uri) {
     const hal::Device device = open(uri);
@@ -296,9 +296,9 @@ class VulkanLoss : public VulkanDriver {
     EXPECT_EQ(status.native_error(), "VK_ERROR_DEVICE_LOST") << status.to_string();
   }
 
-  // With work in flight, work that waits for it, sleeping threads and a callback; `lose` is then
-  // called with another submission at hand. All ends, another driver's device goes on, and the
-  // device opens again.
+  // Prepares work in flight, work that waits for it, sleeping threads and a callback, then calls
+  // `lose` with a function that submits more work. All work ends, another driver's device
+  // continues, and the device can be opened again.
   void lose_with(const std::function<void(const std::function<Status()>& submit)>& lose) {
     {
       const auto devices = registry_->open_all("vulkan://?devices=2").value();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the loader says of instances, devices and memory: features taken away, and a discrete device
-// over lavapipe's.
+// The loader's reports of instances, devices and memory: without the removed features, and as a
+// discrete device that lavapipe's device implements.
 #include <algorithm>
 #include <cstring>
 
@@ -140,7 +140,7 @@ VkResult create_device(VkPhysicalDevice physical, const VkDeviceCreateInfo* info
   VkDeviceCreateInfo real = *info;
   std::vector<const char*> extensions(info->ppEnabledExtensionNames,
                                       info->ppEnabledExtensionNames + info->enabledExtensionCount);
-  // Of this library, and not of the device.
+  // This library implements the extension, not the device.
   if (fake.timelines_by_descriptor != 0) {
     std::erase_if(extensions, [](const char* name) {
       return std::string_view(name) == VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the sources of the loader share: the functions of libvulkan.so.1, what a test has chosen,
-// and what is known of handles.
+// State shared by the loader's sources: the functions of libvulkan.so.1, the choices of a test, and
+// records about handles.
 #pragma once
 
 #include <time.h>
@@ -130,7 +130,7 @@ class Foreign {
 };
 inline constinit thread_local std::uint64_t Foreign::made = 0;
 
-inline std::mutex mutex;  // guards what is known of handles
+inline std::mutex mutex;  // guards the records about handles
 
 // A command buffer, while it is recorded and afterwards.
 struct Recorded {
@@ -145,7 +145,7 @@ void note_command(VkCommandBuffer buffer, Others...) {
   recorded[buffer].ends_with_barrier = false;
 }
 
-// A command of which nothing is of interest but what it allocates.
+// A command of which only its allocations are of interest.
 template <class F, F Next::*kFunction>
 struct Noted;
 template <class... Arguments, void (*Next::*kFunction)(Arguments...)>

@@ -35,8 +35,8 @@ void wait_for(const Point& point) {
   (void)next.vkWaitSemaphores(point.device, &info, 10'000'000'000);
 }
 
-// Under `mutex`. What a lost device was given may be destroyed (section 5.2.3). The one behind this
-// loader is not lost, and goes on with it.
+// Under `mutex`. A program may destroy the objects of a lost device (section 5.2.3). The real
+// device under this loader is not lost and still uses them.
 void end_lost_work(VkDevice device) {
   if (!fake.was_lost) return;
   for (const auto& [semaphore, point] : last_batches) {
@@ -273,7 +273,7 @@ bool is_reached(const VkSemaphoreWaitInfo& info, VkDevice device) {
 
 VkResult wait(VkDevice device, const VkSemaphoreWaitInfo* given, std::uint64_t timeout) {
   const Foreign foreign;
-  // A timeline that is shared is waited for alone.
+  // The driver waits for a shared timeline with no other semaphore in the same call.
   if (given->semaphoreCount == 0) {
     violate("a wait for no semaphore");
     return VK_SUCCESS;

@@ -184,7 +184,8 @@ TEST_P(VulkanWaking, ArmNotifiesOnceTheEarliestIsReached) {
   EXPECT_EQ(notify.count, 2);
 }
 
-// Lower than what the sleeping thread waits for: it must begin anew.
+// The value is lower than the one that the sleeping thread waits for, so the thread must restart
+// its wait.
 TEST_P(VulkanWaking, AnArmingBeforeWhatTheThreadWaitsForIsNotLost) {
   Gate gate(native()), other(native());
   for (std::uint64_t i = 1; i <= 60; ++i) {
@@ -203,7 +204,7 @@ TEST_P(VulkanWaking, AnArmingBeforeWhatTheThreadWaitsForIsNotLost) {
   }
 }
 
-// Each wait parks for ever: one that is lost hangs.
+// Each wait parks without a deadline: a lost notification hangs.
 TEST_P(VulkanWaking, NoArmingIsLostWhileWorkEnds) {
   const auto first = native().lane(), second = native().lane();
   const auto serve = [](Lane& lane) {
@@ -311,7 +312,7 @@ TEST_F(VulkanLane, AnAbandonedLaneStopsWithTheWorkThatRunsAndTouchesNothingAfter
   EXPECT_EQ(refused.status.message(), "gone");
 }
 
-// Lavapipe's thread goes on with the semaphores that a batch has waited for after its signal.
+// Lavapipe's thread still uses the semaphores that a batch has waited for after it has signalled.
 TEST_P(VulkanWaking, ALaneEndsOnceWhatWaitedForItHasPassed) {
   Gate gate(native());
   for (std::uint64_t i = 1; i <= 1000; ++i) {

@@ -50,7 +50,7 @@ struct Step {
   Place target, source;
   std::uint32_t pattern = 0, pattern_size = 1;
   std::vector<std::byte> bytes;
-  bool behind_a_barrier = true;  // else it conflicts with no command since the last one
+  bool behind_a_barrier = true;  // otherwise it conflicts with no command after the last barrier
 };
 
 struct Recorded {
@@ -151,7 +151,7 @@ class VulkanOrder : public VulkanTest, public ::testing::WithParamInterface<cons
     hal::Recorder recorder(devices_[device],
                            once_in(3) ? hal::RecordingUse::kOnce : hal::RecordingUse::kOften);
     const std::uint64_t count = 1 + below(5);
-    std::size_t since = 0;  // steps before it are behind the last barrier
+    std::size_t since = 0;  // the first step after the last barrier
     for (std::uint64_t i = 0; i < count; ++i) {
       Step next = step(with_kernels);
       const auto may_be_slot = [&](Place& place) {

@@ -55,7 +55,7 @@ class VulkanPipelineCache : public VulkanTest {
     }
     return all;
   }
-  // What the entry of this device has.
+  // The bytes of this device's cache entry.
   std::vector<std::byte> stored() const {
     const auto disk = base::DiskCache::open(folder_, 1 << 20).value();
     const auto entry = disk.find(key());

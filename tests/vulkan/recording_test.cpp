@@ -173,7 +173,7 @@ TEST_F(VulkanRecording, EachInstanceNamesItsOwnBuffers) {
   }
 }
 
-// A slot may move within its memory, or to memory that has the handle of one that is gone.
+// A slot may move within its memory, or to memory that reuses the handle of freed memory.
 void VulkanRecording::fill_at_other_places(int recorded) {
   const Calls begins("vulkan.vkBeginCommandBuffer");
   const auto lane = native().lane();
@@ -250,7 +250,7 @@ TEST_F(VulkanRecording, AnOpenReplayCopiesAndFillsAtAnyAddress) {
   }
 }
 
-// A grid is bounded, and goes over what is larger more than once.
+// The grid is bounded, so a larger copy takes several passes of the grid.
 TEST_F(VulkanRecording, AnOpenReplayCopiesMoreThanItsGrid) {
   constexpr std::uint64_t kBytes = (std::uint64_t{20} << 20) + 5;
   const auto lane = native().lane();
@@ -363,7 +363,8 @@ TEST_F(VulkanRecording, EveryOrderIsABarrier) {
   }
 }
 
-// The engine gives a replay an instance that has retired: not one that is only ordered before.
+// A replay needs an instance whose previous replay has retired. Being ordered after it is not
+// enough.
 TEST_F(VulkanRecording, ReplaysBeyondTheInstancesWaitUntilTheHostHasSeenOneEnd) {
   hal::DriverRegistry registry;
   check(register_vulkan_driver(registry));
