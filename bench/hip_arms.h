@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// RawHip: the functions of libamdhip64 that N1 to N6 call directly, beside hip://0.
+// RawHip: the functions of libamdhip64 that N1 to N6 call directly, for comparison with hip://0.
 #pragma once
 
 #include <cstddef>

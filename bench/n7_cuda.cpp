@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kTimes = 100;  // of a repetition
 
-// False of the simulated library in its mode that does nothing, which CudaDevice asks for.
+// False if the simulated library runs in the mode that does nothing, which CudaDevice selects.
 bool has_results(const hal::Device& device) {
   if (!device.info().name.starts_with("Halyard simulated")) return true;
   const char* const mode = std::getenv("HALYARD_SIM_CUDA_MODE");

@@ -55,8 +55,8 @@ void wait_raw(typename Raw::Event event) {
   }
 }
 
-// Counts Halyard's calls, and those of functions that hand work to the device. Threads of the
-// runtime may ask for longer than it is installed, so it stays.
+// Counts Halyard's calls, and separately the calls that submit work to the device. Threads of the
+// runtime may call it after it is uninstalled, so it is static.
 template <class Raw>
 class Calls final : public base::CallObserver {
  public:

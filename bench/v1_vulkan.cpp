@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// V1, V3, V4, V5, V8: submissions without commands to a Vulkan device, beside raw Vulkan on the
-// same physical device. What they cost is the submission itself.
+// V1, V3, V4, V5, V8: submissions without commands to a Vulkan device, compared with raw Vulkan on
+// the same physical device. They measure the cost of the submission itself.
 #include <array>
 #include <atomic>
 #include <random>

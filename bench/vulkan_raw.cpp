@@ -220,7 +220,7 @@ RawVulkan::Memory RawVulkan::allocate(std::size_t bytes) {
   VkMemoryRequirements needs = {};
   vkGetBufferMemoryRequirements(device_, memory.buffer, &needs);
 
-  // As Halyard's kHostVisible: of the device and mapped, else mapped.
+  // Like Halyard's kHostVisible: device-local and mapped, otherwise mapped.
   VkPhysicalDeviceMemoryProperties types = {};
   vkGetPhysicalDeviceMemoryProperties(physical_, &types);
   constexpr VkMemoryPropertyFlags kMapped =

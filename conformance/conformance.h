@@ -67,8 +67,8 @@ struct Mode {
   bool traced = false;  // in a process with HALYARD_PROFILE set
 };
 
-// All modes of the URI's devices: as the URI says, with other numbers of devices and workers, with
-// other placement and priorities, and traced. Options that the URI gives are not varied.
+// All modes of the URI's devices: the URI as it is, with other numbers of devices and workers, with
+// other placement and priorities, and traced. Options that the URI sets are not varied.
 std::vector<Mode> modes_of(const Options& options);
 
 // A case that a driver is known to fail. It runs nevertheless: it counts as skipped while it fails,

@@ -215,7 +215,7 @@ TEST_F(AsyncKernel, ADeclarationThatIsNotTheKernelsIsRefusedInWords) {
                            "1 scalar); its declaration has 2 parameters (2 tensors, 0 scalars)"));
 }
 
-// Also where the types after the missing parameter differ from those in their places.
+// Even if the types after the missing parameter differ from the types at the same positions.
 TEST_F(AsyncKernel, ADeclarationWithoutOneParameter_FailsWithBothCounts) {
   constexpr Kernel<void(float, Tensor<float>&)> saxpy_without_x{"saxpy_tile"};
   EXPECT_THAT(failure(saxpy_without_x(1.0f, ones<float>({4, 4}) | partition(4, 4))),

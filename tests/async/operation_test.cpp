@@ -290,7 +290,7 @@ TEST_F(AsyncOperation, KeepsWhatItsTypeHolds) {
   EXPECT_THAT(elements(scale(full<std::int32_t>({1}, -7), -3)), ElementsAre(21));
 }
 
-// As on a target without doubles: the kernels are built for another target than this device's.
+// Imitates a target without doubles: the kernels are built for a target other than this device's.
 TEST_F(AsyncOperation, ATypeThatTheDeviceLacksIsRefusedInWords) {
   const std::string folder = ::testing::TempDir() + "no-doubles";
   std::filesystem::create_directory(folder);

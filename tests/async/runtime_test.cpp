@@ -48,7 +48,7 @@ TEST_F(AsyncRuntime, ADeviceOutOfRangeIsToldWhenItIsUsed) {
   EXPECT_THAT(failure_on(runtime.device(2)),
               refused_with(StatusCode::kOutOfRange, "device 2 of a runtime with 2"));
   EXPECT_FALSE(runtime.device(2).hal());
-  // Also for a tree that submits nothing, and in a part.
+  // The same for a tree that submits nothing, and for a part of a tree.
   EXPECT_EQ(sync_wait(as_result(value(1) | on(runtime.device(2)))).status().code(),
             StatusCode::kOutOfRange);
   EXPECT_EQ(failure(zip(value(1) | on(runtime.device(2)), 2)).code(), StatusCode::kOutOfRange);
@@ -190,11 +190,11 @@ TEST_F(AsyncRuntime, KernelsAreSearchedInTheFoldersOfTheCallerFirst) {
       sync_wait(as_result(nowhere(ones<float>({4}) | partition(4))), other).status();
   EXPECT_THAT(failed, refused_with(StatusCode::kNotFound,
                                    "no such file in " + ::testing::TempDir() + "no-such-folder, "));
-  // Finds them beside the program instead.
+  // This runtime finds the files next to the program instead.
   EXPECT_THAT(sync_wait(to_host(relu(ones<float>({4}))), other), Each(1.0f));
 }
 
-// Several threads submit to one queue at once.
+// Several threads submit to the same queue at once.
 TEST_F(AsyncRuntime, ManyThreadsSubmitToOneQueue) {
   const Shared<Tensor<float>> x = run(ones<float>({64}) | share);
   std::vector<std::thread> threads;

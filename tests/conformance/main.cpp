@@ -46,7 +46,7 @@ constexpr Target kTargets[] = {
 #endif
 #endif
 #ifdef HALYARD_SIM_HIP_LIBRARY
-    // As for CUDA: tests/hip runs the others.
+    // As for CUDA: tests/hip runs the other targets.
     {"hip", "hip://?devices=2"},
     {"hip_event_graph", "hip://0?completion_mode=event&command_buffer_mode=graph"},
 #endif

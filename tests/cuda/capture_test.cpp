@@ -176,7 +176,7 @@ TEST_F(CudaCapture, Submission_IntoACapturedStream_FailsAlone) {
       CUevent event = nullptr;
       ASSERT_EQ(cuda.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
       expect_captured(hal::record_event(theirs, event, {}));
-      // The device and its other queues go on.
+      // The device and its other queues continue to work.
       const hal::Semaphore s = semaphore();
       EXPECT_TRUE(device.status().ok()) << device.status().to_string();
       check(device.queue().fill(x, 2, 4, {.signal = {{s, 1}}}));

@@ -56,7 +56,7 @@ TEST_F(CudaCounts, TheBytesOfAnUpdateLieInPinnedMemory) {
   check(done.wait(1, kForever));
 }
 
-// As many as a lane holds.
+// The capacity of a lane.
 TEST_F(CudaCounts, AChainOnALaneIsALaunchEachAndAMarkerForEach32) {
   constexpr int kChain = kMaxInFlight;
   const NativeCalls calls;

@@ -24,7 +24,8 @@ constexpr std::uintptr_t kBufferSize = halyard::cuda::CU_LAUNCH_PARAM_BUFFER_SIZ
 
 }  // namespace
 
-// Behind the driver's header: this one's macros rename functions to their versions.
+// Included after the driver's header, because the macros of cuda.h rename functions to their
+// versions.
 #include <cuda.h>
 #include <cudaTypedefs.h>
 

@@ -43,7 +43,7 @@ class Gate {
 class CudaNative : public CudaTest {
  protected:
   CudaNative() {
-    // As a program of CUDA's does: the primary context, current on this thread.
+    // As in a CUDA program: the primary context is current on this thread.
     EXPECT_EQ(cuda.cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
     EXPECT_EQ(cuda.cuCtxSetCurrent(context), CUDA_SUCCESS);
     stream = make_stream();

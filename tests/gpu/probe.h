@@ -74,7 +74,7 @@ class Gate {
   std::thread timer_;
 };
 
-// Where the process of a probe writes its answer, if it ends before it can return it.
+// The file to which a probe writes its answer if its process ends before the probe returns.
 inline int answer_file = -1;
 
 struct Probe {

@@ -20,7 +20,7 @@ void add(std::string& answer, const char* what, int result) {
   answer += std::string(what) + " " + name_of(result);
 }
 
-// What `body` answers on a thread without a current context.
+// The answer of `body` on a thread without a current context.
 template <class Body>
 std::string without_context(Body body) {
   std::string answer;
@@ -179,7 +179,7 @@ std::string launch_before_the_free() {
   return answer;
 }
 
-// No document of the driver API says it. Programs see CUDA_ERROR_NOT_INITIALIZED:
+// The documents of the driver API do not mention it. Programs get CUDA_ERROR_NOT_INITIALIZED:
 // triton-lang/triton, pull request 10443.
 std::string calls_in_a_child() {
   make_context();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Asks a CUDA driver the questions of the probes and prints its answers beside those of the
+// Asks a CUDA driver the questions of the probes and prints its answers next to those of the
 // simulated libcuda. Exits with 0 whatever the answers are, and with 77 without a GPU.
 //
 // usage: gpu-probes [POINT...]

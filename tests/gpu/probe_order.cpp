@@ -243,7 +243,7 @@ CopyNode copy_of_a_word(Address to, Address from) {
 }
 
 // cuGraphExecMemcpyNodeSetParams: the source must be "allocated from the same contexts as the
-// original"; that the original still exists it does not ask.
+// original"; it does not require that the original still exists.
 std::string copy_whose_source_was_freed() {
   const Handle context = make_context(), stream = make_stream(), graph = make_graph();
   const Address a = make_words(1), first = make_words(1), second = make_words(1);
@@ -261,7 +261,7 @@ std::string copy_whose_source_was_freed() {
   return name_of(set) + ", launch " + name_of(launch) + ", writes " + std::to_string(read_word(a));
 }
 
-// Nothing says whether a node names the memory or its address.
+// The documentation does not specify whether a node refers to the memory or to its address.
 std::string copy_whose_source_was_replaced(bool pinned) {
   const Handle context = make_context(), stream = make_stream(), graph = make_graph();
   const Address a = make_words(1);

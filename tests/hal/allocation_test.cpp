@@ -50,7 +50,7 @@ class SteadyState : public testing::FakeWorld {
 TEST_F(SteadyState, TheCountIsReal) {
   if (!counts::counts_allocations()) GTEST_SKIP() << "a sanitizer has replaced malloc";
   const std::uint64_t before = counts::allocations();
-  void* volatile memory = std::malloc(1);  // volatile: else the compiler removes both pairs
+  void* volatile memory = std::malloc(1);  // volatile, so that the compiler keeps both pairs
   std::free(memory);
   int* volatile number = new int;
   delete number;

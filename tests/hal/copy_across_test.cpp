@@ -421,7 +421,7 @@ TEST_F(CopyAcross, ParkedCopiesHoldNoStagingMemory) {
   }
 }
 
-// A parked copy keeps none of the rings from those that can go on.
+// Parked copies hold no rings, so copies that are ready can use them.
 TEST_F(CopyAcross, CopiesThatAreReadyPassParkedOnes) {
   const Buffer from = with(there, pattern(2 * kMiB, 1)), to = make(here, 2 * kMiB);
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(queue.copy(from, to, {.wait = {{go, 1}}}).ok());

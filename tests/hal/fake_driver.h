@@ -78,7 +78,7 @@ struct Control {
   void note(const char* call) const {
     if (inside) inside(call);
   }
-  // How devices of different domains answer; empty: as DeviceImpl does.
+  // Results for devices of different domains. If empty, those of DeviceImpl.
   std::function<bool(const DeviceImpl& waiter, const DeviceImpl& producer)> can_wait_on;
   std::function<bool(const DeviceImpl& user, const DeviceImpl& owner)> can_access;
   bool needs_host_blocks = false;

@@ -61,8 +61,8 @@ TEST_F(Lifetime, AParkedSubmissionKeepsItsResources) {
   EXPECT_EQ(control->launches.size(), 2u);
 }
 
-// `released` runs when the lane's last work with the memory is retired. Meanwhile it asks for that
-// lane's progress: by a wait that fails and dumps, and by creating a queue.
+// `released` runs when the lane's last work with the memory is retired. Inside, it queries that
+// lane's progress: through a wait that fails and dumps, and by creating a queue.
 TEST_F(Lifetime, ReleasedOfImportedMemoryMayUseTheRuntime) {
   const Semaphore done = device.create_semaphore().value(),
                   never = device.create_semaphore().value();
@@ -172,7 +172,7 @@ TEST_F(SteppedLifetime, WorkThatBecomesReadyDuringTheIdleCheckStillRuns) {
     const auto run = [&] { return ran = true, Status(); };
     ASSERT_TRUE(queue.host_call(run, {.wait = {{copied, 1}}}).ok());
   }
-  // The reclaim shell sees this when it asks the copy queue, after the compute queue.
+  // The reclaim shell sees this when it checks the copy queue, after the compute queue.
   copy_lane.run();
   queue = copy = {};
   device = {};

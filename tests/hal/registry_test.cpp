@@ -163,7 +163,7 @@ TEST_F(Registry, TooManyMemoryDomainsAreAnError) {
   EXPECT_EQ(control->open_devices, 64);
 }
 
-// As cpu queues can watch a word that a GPU writes, but not the other way round.
+// For example, cpu queues can watch a word that a GPU writes, but not the other way round.
 TEST_F(Registry, AWaitAcrossDomainsIsNativeInTheDirectionThatTheDriverAllows) {
   control->automatic = false;
   const Device gpu = registry.open("fake://?domain=own").value();
@@ -229,7 +229,8 @@ TEST_F(Registry, APairOfDomainsIsAskedOnceInBothDirections) {
   EXPECT_EQ(waits + accesses, 4);
 }
 
-// What could not be asked when the second domain opened is asked once both have a device.
+// A question that has no device to ask when the second domain opens is asked once both domains have
+// a device.
 TEST_F(Registry, AClosedDeviceIsNotAsked) {
   int accesses = 0;
   control->can_access = [&](const auto&, const auto&) { return ++accesses, true; };

@@ -149,7 +149,7 @@ TEST(PendingFrees, WaitsForWhatWasPostedBeforeTheCall) {
   EXPECT_FALSE(pending.wait(2)) << "nothing was freed since, and nothing is pending";
 }
 
-// It waits for two: after the first it looks, and sleeps again.
+// The thread waits for two frees: after the first it checks, and sleeps again.
 TEST(PendingFrees, EachFreeWakesTheThreadThatWaits) {
   // Again if the second that a wait may take has passed first, on a busy machine.
   for (bool slept_again = false; !slept_again;) {
@@ -295,7 +295,7 @@ TEST(Rule19InstancesStepped, TheEndOfAUseAsksForWhatIsHeld) {
     ASSERT_EQ(lane.pending(), 1u);
     EXPECT_EQ(lane.run(), 1);
     EXPECT_EQ(done.query().value(), 1u);
-    (void)registry.step(base::Shell::kCompletion);  // once: the next one may ask by the clock
+    (void)registry.step(base::Shell::kCompletion);  // once: a second step may poll by the clock
     EXPECT_EQ(lane.pending(), 1u) << "the second is issued";
     EXPECT_EQ(lane.run(), 1);
     EXPECT_EQ(done.query().value(), 2u);

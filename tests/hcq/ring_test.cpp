@@ -51,7 +51,7 @@ TEST(Ring, WrapsAnyNumberOfTimesWithWorkInFlight) {
   while (pushed < 1000) {
     while (r.ring->has_room(1)) r.push_increment(++pushed);
     Slice slice(1);
-    for (int i = 0; i < 3; ++i) slice.spend(1);  // sometimes leaves part of the ring unexecuted
+    for (int i = 0; i < 3; ++i) slice.spend(1);  // so step() sometimes returns before the end
     r.ring->step(slice, false);
   }
   drain(r.group);
@@ -289,7 +289,7 @@ TEST(Ring, CloseDropsWhatHasNotRun) {
   EXPECT_EQ(r.sequence.value(), 1u);
 }
 
-// As mark_group(), longer than a helping thread stays.
+// Like mark_group(), but takes longer than the slice of a helping thread.
 void mark_slowly(const Workgroup* group, void* const* buffers, const void* constants) {
   const Nanoseconds until = Clock::steady().now() + 2 * Slice::kTime;
   mark_group(group, buffers, constants);

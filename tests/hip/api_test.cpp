@@ -52,7 +52,7 @@ TEST(HipContext, TheCaptureModeBeforeIsGivenBack) {
   EXPECT_EQ(mode, hipStreamCaptureModeRelaxed);
 }
 
-// A device that could not be set leaves the thread with device 0, on which every call succeeds.
+// If a device cannot be set, device 0 remains current on the thread, and every call succeeds on it.
 TEST(HipContext, NothingIsMadeOfAnotherDevice) {
   FakeTable hip;
   hip.device.handle = 1;

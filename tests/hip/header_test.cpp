@@ -25,7 +25,7 @@ constexpr unsigned kRegisterMapped = halyard::hip::hipHostRegisterMapped;
 
 }  // namespace
 
-// A template of the same name stands beside this function.
+// The header also has a template of the same name.
 #define hipMallocFromPoolAsync overloaded_hipMallocFromPoolAsync
 #include <hip/hip_runtime_api.h>
 #undef hipMallocFromPoolAsync

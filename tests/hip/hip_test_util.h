@@ -157,7 +157,7 @@ class FakeTable {
     table.hipGraphExecMemcpyNodeSetParams1D.pointer = [](hipGraphExec_t, hipGraphNode_t,
                                                          void* target, const void* source,
                                                          std::size_t size, hipMemcpyKind kind) {
-      // As HIP does: another kind than the node's is refused.
+      // Like HIP, refuses a kind that differs from the node's kind.
       if (kind != state.copy.kind) return hipErrorInvalidValue;
       if (!state.forgets_updates) state.copy = {target, source, size, kind};
       return hipSuccess;

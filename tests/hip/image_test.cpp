@@ -143,7 +143,7 @@ TEST_F(HipImages, MayBeCompressedBundles) {
 TEST_F(HipImages, OfAnotherDeviceAreForeign) {
   FakeTable::state.of_load = hipErrorNoBinaryForGpu;
   EXPECT_TRUE(HipApi::is_foreign(load(CodeObject().view())));
-  // HIP 7.2 says this of a bundle without an entry for the device, too.
+  // HIP 7.2 returns this for a bundle without an entry for the device as well.
   FakeTable::state.of_load = hipErrorInvalidImage;
   EXPECT_TRUE(HipApi::is_foreign(load(view(bundle(0, 4)))));
   const Status damaged = load(CodeObject().view());

@@ -14,7 +14,7 @@ endfunction()
 if(TARGET halyard_conformance)
   # Four devices on two GPUs.
   hip_conformance(strict strict hip://?devices=4)
-  # Where what HIP permits is chosen by a seed.
+  # A seed chooses among the behaviours that HIP permits.
   hip_conformance(adversarial adversarial hip://?devices=4 --filter !stress.*)
   hip_conformance(adversarial_event_graph adversarial
                   hip://?devices=2&completion_mode=event&command_buffer_mode=graph --filter !stress.*)

@@ -136,7 +136,7 @@ TEST_F(CompileCached, ANewHeaderThatIsFoundFirstCounts) {
   EXPECT_EQ(size_of(compile()), 4u);
   write("b/size.h", "#define SIZE 2\n");
   EXPECT_EQ(size_of(compile()), 2u);
-  write("size.h", "#define SIZE 1\n");  // beside the source
+  write("size.h", "#define SIZE 1\n");  // next to the source
   EXPECT_EQ(size_of(compile()), 1u);
 }
 

@@ -62,7 +62,7 @@ TEST(MayOverlap, Manifest_StatesIt) {
             "k.json: kernel k: has a 'may_overlap' that is not true or false");
 }
 
-// Where x and y are apart, x is read once and by loads for memory that nothing writes.
+// If x and y do not overlap, x is read once, by loads for memory that nothing writes.
 TEST(MayOverlap, Ptx_ReadsAgainWhatMayHaveBeenWritten) {
   EXPECT_THAT(code_for(kApart, "ptx-sm_80"), HasSubstr("ld.global.nc"));
   EXPECT_THAT(code_for(kOverlapping, "ptx-sm_80"), Not(HasSubstr("ld.global.nc")));

@@ -39,7 +39,8 @@ Result<std::shared_ptr<const msl::Function>> function_of(const kernel::Hyx& hyx,
                            hyx.image_for(targets, kernel::kMetalConvention));
   const std::string_view text(reinterpret_cast<const char*>(image->bytes.data()),
                               image->bytes.size());
-  // As a driver sets them (kernel/device_abi.h). The same text comes from the library's cache.
+  // The options that a driver sets (kernel/device_abi.h). The same text comes from the library's
+  // cache.
   const msl::Library::Result result =
       msl::Library::compile(text, {.language_version = 3 << 16, .math_mode = msl::MathMode::kSafe});
   if (result.library == nullptr) {

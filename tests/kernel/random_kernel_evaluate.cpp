@@ -330,7 +330,7 @@ class Evaluator {
 
   static void store(Buffer& buffer, Value i, Value v) {
     const std::size_t size = buffer.bytes.size() / buffer.size();
-    // A half's value is a float or a double; what else is narrow keeps the low bits.
+    // The value of a half is a float or a double. Other narrow elements keep the low bits.
     const Value bits = buffer.element == Element::kHalf ? nearest_half(float_of(v)) : v;
     std::memcpy(buffer.bytes.data() + i * size, &bits, size);
   }

@@ -62,7 +62,7 @@ E ExpressionDraw::constant(Type type) {
   return literal(type, static_cast<std::uint64_t>(x));
 }
 
-// Where the item is, or a number that is at hand: no load.
+// The item's position, or a number that needs no load.
 E ExpressionDraw::place() {
   if (random_.one_in(3) || in_function_) {
     E found = variable(Type::kUint);

@@ -35,7 +35,7 @@ class FakeLibrary : public ::testing::Test {
     EXPECT_EQ(violations() - violations_before, expected_violations) << latest_violation();
   }
 
-  // Holds the first stream up until the test, or its end, lets it go on.
+  // Blocks the first stream until the test releases it or ends.
   void block() {
     blocked = true;
     const auto wait = [](void* flag) { static_cast<std::atomic<bool>*>(flag)->wait(true); };

@@ -44,7 +44,7 @@ void close(Matrix& order) {
   }
 }
 
-// What hal/command.h says, word by word.
+// The order that hal/command.h specifies, written out literally.
 Matrix expected_order(const Recording& recording) {
   const std::size_t n = recording.commands.size();
   Matrix order(n, std::vector<bool>(n));

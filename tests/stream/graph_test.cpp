@@ -76,7 +76,8 @@ TEST(StreamGraph, SteadyReplays_AllocateNothing) {
     }
     lane.issue(fills.operation, ++sequence);
   };
-  // Behind a kernel that runs, so that the fake library has as many packets as it will ever need.
+  // The replays are queued after a running kernel, so the fake library allocates all packets that
+  // it will ever need.
   lane.issue(kGate, ++sequence);
   for (int i = 0; i < 8; ++i) replay(4 * (i % 2));
   gates.open = true;

@@ -43,7 +43,7 @@ TEST(StreamLane, ShowsNoProgressBehindItsLastMarker) {
   lane.wait_until(2);
 }
 
-// No host thread looks at the producer: the streams wait for each other.
+// No host thread polls the producer: the streams wait for each other.
 TEST(StreamLane, WaitsForAnEdgeWithoutTheHost) {
   OpenedContext context;
   OpenedLane<> gate(context), producer(context), consumer(context);

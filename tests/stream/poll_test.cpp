@@ -50,7 +50,7 @@ struct Nothing {
   }
 };
 
-// A lane with `markers` markers, which a poll asks for the first time.
+// A lane with `markers` markers, which no poll has queried yet.
 struct MarkedLane {
   explicit MarkedLane(int markers) {
     check(lane.open());

@@ -68,7 +68,7 @@ TEST(Rule16Depth, WhatNeedsMoreThanHalfOfALaneIsAskedForAgainOnlyOnceItFits) {
   EXPECT_EQ(world.log, (std::vector<int>{1, 2, 3}));
 }
 
-// The queue has been told of room, but no thread has drained it yet.
+// The queue has been notified of room, but no thread has drained it yet.
 TEST(Rule16Depth, WhatIsSubmittedAsThereIsRoomGoesBehindTheParts) {
   World world;
   auto& queue = world.queue(world.device(), "q", kFour);
@@ -119,7 +119,7 @@ TEST(Rule16Depth, PartsGoOnHoweverOftenOneThreadFindsRoomForThem) {
   std::uint64_t sequence = 0;
   ASSERT_TRUE(done->find_promise(1, kHostDomain, lane, sequence));
   // As soon as the issuer finds the lane full the device runs the part, and another thread retires
-  // it; that one finds the role taken, and leaves the rest to the issuer.
+  // it; that thread finds the role taken and leaves the remaining parts to the issuer.
   world.work_source.on_wake = [&] {
     if (queue.native().run() == 0) return;
     std::thread([&] {

@@ -382,7 +382,8 @@ TEST(Rule23Looking, ProbesALaneThatDoesNotMove) {
   EXPECT_TRUE(world.host_call(queue, [] { return Status(); }, {{a.get(), 1}}, {{b.get(), 1}}).ok());
   world.settle();
   EXPECT_EQ(world.engine.next_look(), world.work_source.clock_.time + Engine::kLookInterval);
-  // Not each time that the shell looks, as it does for the end of other lanes' work.
+  // The shell does not probe this lane each time that it checks, for instance for the end of other
+  // lanes' work.
   auto& other = world.queue(world.device("other"), "other");
   auto c = world.semaphore(), d = world.semaphore();
   EXPECT_TRUE(world.submit(other, {}, {{c.get(), 1}}).ok());

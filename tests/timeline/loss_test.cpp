@@ -160,7 +160,7 @@ TEST(Rule27LetGo, WorkWhoseInputHasArrivedIsCompleteWithIt) {
   }
   world.a->flush();
   world.b->flush();
-  // No thread looks before all of it has run.
+  // No thread polls before all of it has run.
   for (std::uint64_t ran = 0; ran < kTurns;) {
     ran += static_cast<std::uint64_t>(world.a.native().run() + world.b.native().run());
   }

@@ -89,7 +89,8 @@ struct Operation : timeline::Operation {
 
 inline constexpr QueueCapabilities kMarkers{.marks_every_submission = false};
 
-// Unlike kNow, which polls, a deadline that has passed has all told that a wait can tell.
+// kNow only polls. A wait with this deadline, which has passed, reports everything that a wait can
+// report.
 inline constexpr Deadline kPast = Deadline::at(1);
 
 inline const Status kNoMemory(StatusCode::kResourceExhausted, "no memory", "CUDA_ERROR_2");
@@ -247,7 +248,7 @@ class MemoryQueue final : public NativeQueue {
   bool ignores_waits = false;  // like a library that lets waits for a lost queue pass
   bool abandoned = false;
   bool still_running = false;  // as a device whose work cannot be stopped
-  bool stopping = false;       // what abandon() answers until this is false
+  bool stopping = false;       // abandon() returns kStopping until this is false
   Nanoseconds asked_for = -1;  // by abandon()
   int issue_calls = 0, mark_calls = 0, doorbells = 0, probes = 0;
   std::uint64_t noted = 0;  // by note_passed()

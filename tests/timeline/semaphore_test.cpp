@@ -213,7 +213,7 @@ TEST(Rule5Signallers, TheLastOneCancelsWaitsAboveItsValue) {
 }
 
 TEST(Rule5Signallers, TheOwnerIsReleasedAfterTheEffectsOfTheLastHandleArePosted) {
-  // The owner is a device; the runtime may end when it is gone.
+  // The owner is a device. The runtime may end after the device's destruction.
   struct Owner final : RefCounted {
     void on_last_handle() noexcept override { posted_before = posted->load(); }
     std::atomic<int>* posted = nullptr;

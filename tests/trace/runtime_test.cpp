@@ -49,7 +49,7 @@ class TracedRuntime : public ::testing::Test {
     text << file.rdbuf();
     return text.str();
   }
-  // Precondition: all handles are gone.
+  // Precondition: all handles are destroyed.
   json ended() {
     check(registry_.shutdown(60s));
     json trace = json::parse(read());

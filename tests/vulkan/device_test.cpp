@@ -139,7 +139,7 @@ TEST_F(VulkanDevice, AnImportThatFailsLeavesNothingBehind) {
     const char* site;
     StatusCode code;
   } rows[] = {{"vulkan.vkCreateBuffer", StatusCode::kResourceExhausted},
-              // NVIDIA's driver answers so for what another device has mapped.
+              // NVIDIA's driver returns this error for memory that another device has mapped.
               {"vulkan.vkAllocateMemory", StatusCode::kUnimplemented},
               {"vulkan.vkBindBufferMemory", StatusCode::kResourceExhausted}};
   for (const auto& [site, code] : rows) {
@@ -211,7 +211,7 @@ TEST_F(VulkanDevice, AWaitThatFailsForNoReasonIsALossWithItsName) {
   CountingNotify notify;
   Calls waits("vulkan.vkWaitSemaphores");
   waits.fail(1, VK_ERROR_UNKNOWN);
-  // The thread's wait may have failed before this returns, which says so then.
+  // The thread's wait may fail before this returns. Then arm() returns the error.
   if (gate.lane().arm(1, notify).ok()) {
     while (notify.count == 0) sched_yield();
   }

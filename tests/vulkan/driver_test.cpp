@@ -111,7 +111,7 @@ TEST_F(VulkanDriver, AThreadThatWaitsPollsAGpuAndSleepsForACpu) {
   }
   EXPECT_LT(reads("vulkan://?poll_time=0"), 300);
   fake().gpu = false;
-  registry_ = std::make_unique<hal::DriverRegistry>();  // reads the list of devices anew
+  registry_ = std::make_unique<hal::DriverRegistry>();  // reads the list of devices again
   check(register_vulkan_driver(*registry_));
   EXPECT_LT(reads("vulkan://"), 300);
   while (reads("vulkan://?poll_time=10000") < 300) {
@@ -127,7 +127,7 @@ TEST_F(VulkanDriver, ListsWithoutOpening) {
   EXPECT_THAT(all[0].targets, ::testing::ElementsAre("spirv-1.5"));
 }
 
-// Against what Vulkan itself says.
+// Compares the description with Vulkan's own properties.
 TEST_F(VulkanDriver, ADeviceDescribesItselfRightly) {
   const auto library = Library::open().value();
   const PhysicalDevice& physical = library->devices()[0];
@@ -261,7 +261,7 @@ TEST_F(VulkanDriver, ExhaustionIsAnErrorWithTheSize) {
   for (const char* site :
        {"vulkan.vkAllocateMemory", "vulkan.vkCreateBuffer", "vulkan.vkBindBufferMemory"}) {
     Calls calls(site);
-    calls.fail(2);  // it is asked for once more
+    calls.fail(2);  // the driver tries once more
     const Status status = device.allocate({.size = 12'345'678}).status();
     EXPECT_EQ(calls.failed(), 2);
     EXPECT_EQ(status.code(), StatusCode::kResourceExhausted) << site;

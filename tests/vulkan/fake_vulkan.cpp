@@ -538,8 +538,9 @@ VkResult signal_as_device(VkDevice device, VkSemaphore semaphore, std::uint64_t 
 [[gnu::constructor]] void open() {
   void* const loader = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (loader == nullptr) return;
-  // Where it knows of the processor's caches, as on AMD's, lavapipe keeps a list of them until the
-  // process ends. The loader unloads it before that, and the list would count as leaked.
+  // If lavapipe can read the processor's caches, as on AMD's processors, it keeps a list of them
+  // until the process ends. The loader would unload lavapipe before that, and leak checkers would
+  // report the list.
   (void)dlopen("libvulkan_lvp.so", RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
   next.get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(loader, "vkGetInstanceProcAddr"));
   next.load(VK_NULL_HANDLE);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The vulkan lane against the contract of timeline::NativeQueue, and against what Vulkan's
-// specification asks of its caller (vulkan/fake_vulkan.h).
+// The vulkan lane against the contract of timeline::NativeQueue, and against the rules of Vulkan's
+// specification for callers (vulkan/fake_vulkan.h).
 #include "drivers/vulkan/lane.h"
 
 #include <gtest/gtest.h>
@@ -150,7 +150,7 @@ TEST_F(VulkanLane, IsBusyWhenFullAndTakesTheRestLater) {
 TEST_P(VulkanWaking, ArmNotifiesAtOnceForWhatIsReached) {
   const auto lane = native().lane();
   ASSERT_EQ(issue(*lane, kBarrier, 1).count, 1u);
-  while (lane->poll().sequence < 1) sched_yield();  // no thread was asked to see it
+  while (lane->poll().sequence < 1) sched_yield();  // nobody has armed a notification
   CountingNotify notify;
   ASSERT_TRUE(lane->arm(1, notify).ok());
   while (notify.count == 0) sched_yield();
@@ -367,7 +367,7 @@ TEST_F(VulkanLane, LossIsAFaultWithItsNativeName) {
   EXPECT_EQ(lane->poll().sequence, 1u);
 }
 
-// Section 5.2.3: after the loss other calls may go on to succeed.
+// Section 5.2.3: other calls may still succeed after the loss.
 TEST_F(VulkanLane, LossThatOneLaneSawIsTheLossOfAll) {
   const auto first = native().lane(), second = native().lane();
   ASSERT_EQ(issue(*second, kBarrier, 1).count, 1u);
@@ -494,7 +494,7 @@ TEST_F(VulkanLane, NotesTheCommandsOfATracedSubmission) {
   EXPECT_EQ(names, (std::vector<trace::Name>{trace::kFill, 70, 72}));
 }
 
-// Of a device with a family of queues that only copies; vkCmdResetQueryPool is not for those.
+// The device has a family of queues that only copies, which do not support vkCmdResetQueryPool.
 TEST_F(VulkanLane, ATracedCopyLaneUsesWhatItsQueuesHave) {
   fake().discrete = true;
   trace::Tracer tracer(Clock::steady());

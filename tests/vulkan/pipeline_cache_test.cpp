@@ -35,7 +35,8 @@ class VulkanPipelineCache : public VulkanTest {
     VulkanTest::TearDown();
   }
 
-  // As a process does: compiles a kernel and ends. The bytes of the cache that it began with.
+  // Imitates a process: compiles a kernel and ends. Returns the size of the cache that it began
+  // with.
   static std::uint64_t run(const std::string& uri = "vulkan://") {
     fake().cached = 0;
     hal::DriverRegistry registry;
