@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions and kernels on the right of `|`.
+// Functions and kernels as right operands of `|`.
 #include "halyard/async/detail/array_function.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 #include "async/async_test_util.h"
 
-// A program that uses both namespaces.
+// Compiles a program that uses both namespaces.
 namespace elsewhere {
 using namespace std;
 using namespace halyard::async;

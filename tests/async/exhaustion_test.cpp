@@ -36,8 +36,9 @@ class AsyncExhaustion : public ::testing::Test {
     if (!counts::counts_allocations()) GTEST_SKIP() << "the sanitizer has replaced malloc";
   }
 
-  // Runs `program`, which returns its number of right elements, with each of its allocations
-  // failing. Then checks that its devices close, as they do when no reference to them is left.
+  // Runs `program`, which returns its number of correct elements, once for each of its allocations,
+  // which then fails. Then checks that its devices close, as they do when no reference to them is
+  // left.
   template <class F>
   void exhaust(F&& program, std::size_t right) {
     for (const bool later : {false, true}) {

@@ -106,7 +106,7 @@ TEST_F(AsyncHostEvent, OfAnEmptyRuntimeIsRefused) {
 
 class AsyncHostEventStepped : public testing::SteppedTest {};
 
-// In a coroutine that is no Task, and in a tree, whose work does not wait for it.
+// In a coroutine that is not a Task, and in a tree, whose work does not wait for the event.
 TEST_F(AsyncHostEventStepped, IsAPartOfATreesEnd) {
   const HostEvent event = HostEvent::create(runtime).value();
   const auto x = tensor(1.0f) | share;

@@ -182,7 +182,7 @@ TEST_F(CudaCapture, Submission_IntoACapturedStream_FailsAlone) {
       check(device.queue().fill(x, 2, 4, {.signal = {{s, 1}}}));
       check(s.wait(1, kForever));
       end_capture();
-      // So does this one once the capture has ended.
+      // The queue itself continues to work once the capture has ended.
       check(theirs.fill(x, 3, 4, {.wait = {{s, 1}}, .signal = {{s, 2}}}));
       check(s.wait(2, kForever));
       EXPECT_EQ(x.map().value().as<std::uint32_t>()[0], 3u);
@@ -237,7 +237,7 @@ TEST_F(CudaCapture, Submission_DuringWhichACaptureBegins_FailsAlone) {
         check(theirs.fill(x, 1, 4, {.signal = {{s, 1}}}));
       }
       expect_captured(s.wait(1, kForever));
-      // Not into x: the fill that failed may be in the stream and run still.
+      // Not into x: the failed fill may be in the stream and may still run.
       check(device.queue().fill(y, 2, 4, {.signal = {{t, 1}}}));
       check(t.wait(1, kForever));
       EXPECT_TRUE(device.status().ok()) << device.status().to_string();
@@ -250,7 +250,7 @@ TEST_F(CudaCapture, Submission_DuringWhichACaptureBegins_FailsAlone) {
   }
 }
 
-// A recording of more commands than a lane takes at once goes into it in parts.
+// A recording of more commands than a lane takes at once is issued in parts.
 TEST_F(CudaCapture, RestOfARecording_WhoseStreamIsCapturedMeanwhile_Fails) {
   const hal::Device device = registry.open("cuda://0?command_buffer_mode=stream").value();
   const hal::Queue theirs = hal::import_stream(device, stream).value();
@@ -290,7 +290,7 @@ TEST_F(CudaCapture, Device_ThatClosesWhileItsImportedStreamIsCaptured_LeavesTheC
   }
 }
 
-// A blocking stream that is captured: the legacy stream would wait for it.
+// A blocking stream is captured. The legacy stream would wait for it.
 TEST_F(CudaCapture, LegacyStream_WhileAStreamThatItWaitsForIsCaptured_FailsAlone) {
   const hal::Device device = registry.open("cuda://0").value();
   const hal::Queue theirs = hal::import_stream(device, reinterpret_cast<void*>(1)).value();

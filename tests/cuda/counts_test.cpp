@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How many calls of CUDA's, and on which threads, common patterns of submissions cost.
+// The number of CUDA calls, and their threads, of common patterns of submissions.
 #include <gmock/gmock.h>
 
 #include <cstdint>

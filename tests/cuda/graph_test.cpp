@@ -158,7 +158,7 @@ TEST_F(CudaGraph, ReplayWithThreeOtherNumbers_IsThreeUpdatesAndOneLaunch) {
   EXPECT_EQ(word(y, 19 * kItems), 19u);
 }
 
-// One node that uses two slots that changed is updated once, with both.
+// A node that uses two changed slots is updated once, with both.
 TEST_F(CudaGraph, NodeWithTwoOtherSlots_IsUpdatedOnce) {
   NativeCalls calls;
   hal::Recorder recorder(device());
@@ -411,7 +411,7 @@ TEST_F(CudaGraph, ModeStream_HasNoGraphs) {
   EXPECT_EQ(commands.object()->native().instances().count, 0u);
 }
 
-// More than an empty lane takes: one launch instead of parts.
+// More commands than an empty lane takes: a single launch instead of parts.
 TEST_F(CudaGraph, Automatically_ADeepRecordingIsOneLaunchAtOnce) {
   NativeCalls calls;
   constexpr std::uint32_t kCommands = 5000;

@@ -11,7 +11,7 @@
 
 namespace {
 
-// Those that are macros in cuda.h, read before it hides them.
+// Functions that are macros in cuda.h, taken before the macros hide them.
 namespace before {
 constexpr unsigned kAllocPortable = halyard::cuda::CU_MEMHOSTALLOC_PORTABLE;
 constexpr unsigned kAllocMapped = halyard::cuda::CU_MEMHOSTALLOC_DEVICEMAP;

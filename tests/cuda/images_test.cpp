@@ -83,7 +83,7 @@ class CudaImages : public CudaTest {
     const hal::Device device = registry.open(uri).value();
     return run(device, device.load(bytes, "test.hyx").value());
   }
-  // Machine code of the library's own linker.
+  // Machine code from the library's own linker.
   static std::string cubin(const std::string& text) {
     const auto device = Device::create({.uri = "cuda://0"}, library(), 0, {}).value();
     const stream::Inside inside(*device->entry_guard());

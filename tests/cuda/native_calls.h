@@ -68,7 +68,7 @@ class NativeCalls {
     EXPECT_TRUE(found) << "no site " << name;
     return sum;
   }
-  // Since the last time.
+  // The calls since the last take().
   int take(std::string_view prefix) {
     const int calls = count(prefix);
     reset();

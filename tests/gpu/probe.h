@@ -78,7 +78,7 @@ class Gate {
 inline int answer_file = -1;
 
 struct Probe {
-  const char* point;  // in the order of the list, with a letter if it has several
+  const char* point;  // its number in the list, with a letter if several probes share it
   const char* question;
   const char* simulated;  // the answer of the simulated libcuda
   std::string (*ask)();

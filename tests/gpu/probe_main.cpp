@@ -20,7 +20,8 @@ namespace {
 constexpr int kNoGpu = 77;
 constexpr unsigned kMostSeconds = 20;
 
-// Asks in a process of its own, because some probes end a process's use of CUDA, or the process.
+// Runs the probe in a separate process, because some probes end a process's use of CUDA, or the
+// process.
 std::string ask(const Probe& probe) {
   int ends[2];
   if (pipe(ends) != 0) return "no pipe";

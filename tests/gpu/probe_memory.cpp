@@ -273,7 +273,7 @@ std::string host_pointer_of_managed() {
       call("cuMemHostGetDevicePointer_v2", &address, reinterpret_cast<void*>(make_managed()), 0U));
 }
 
-// cuModuleUnload does not say.
+// cuda.h does not specify this for cuModuleUnload.
 std::string unload_in_flight() {
   make_context();
   Handle module = nullptr;

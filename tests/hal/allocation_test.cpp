@@ -86,7 +86,7 @@ TEST_F(SteadyState, CopiesAcrossDevicesAllocateNothing) {
   const Queue copies = other.queue(QueueKind::kCopy);
   std::uint64_t turn = 0;
   expect_no_allocation([&](const SubmitInfo& info) {
-    // One piece, seldom several.
+    // Usually a single piece, seldom several.
     const std::uint64_t length = ++turn % 100 == 0 ? 3 << 20 : 64;
     const Queue& on = turn % 2 == 0 ? queue : copies;
     if (turn % 3 == 0) return on.copy({theirs, 0, length}, {mine, 0, length}, info);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Copies between devices that do not use each other's memory: what both devices are given, step by
+// Copies between devices that do not use each other's memory: the work of both devices, step by
 // step, and how such a copy ends.
 #include <cstring>
 
@@ -92,7 +92,7 @@ class CopyAcross : public ::testing::Test {
     return buffer;
   }
   bool reached(std::uint64_t value = 1) { return s.query().ok() && s.query().value() >= value; }
-  // With the time that a fault may need to be seen.
+  // Also advances the clock by the time that a fault may need to be seen.
   Status failure() {
     for (int i = 0; i < 4; ++i) {
       run_all();
@@ -114,7 +114,7 @@ class CopyAcross : public ::testing::Test {
   Semaphore s, go;
 };
 
-// These wait for each other on the device: only their memory is their own.
+// These devices wait for each other natively. Only their memory is separate.
 struct CopyAcrossPeers : CopyAcross {
   CopyAcrossPeers() : CopyAcross("fake://?devices=2&memory=own") {}
 };

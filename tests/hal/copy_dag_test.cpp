@@ -162,7 +162,7 @@ TEST_P(CopyGraph, GivesWhatTheModelGives) {
   }
 }
 
-// Some copies are cancelled: what depends on them fails, and everything ends.
+// Some copies are cancelled: dependent copies fail, and everything ends.
 TEST_P(CopyGraph, EndsWhereCopiesAreCancelled) {
   if (devices_.size() < 2) GTEST_SKIP() << "one driver only";
   make_places();

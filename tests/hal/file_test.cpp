@@ -123,8 +123,8 @@ TEST_P(EachBackend, ADeviceThatIsDroppedEndsItsTransfersFirst) {
   EXPECT_EQ(memory.byte(kSize - 1), std::byte{5});
 }
 
-// Runs in a process whose files may have 4096 bytes, and that handles no signal. Its exit code
-// names the failed expectation.
+// Runs in a process whose files may have 4096 bytes, and that handles no signal. The exit code of
+// the process identifies the failed expectation.
 class Limited final : public testing::FakeWorld {
  public:
   int run(Kind kind) {

@@ -122,7 +122,7 @@ TEST_F(Lifetime, EveryKindOfHandleKeepsTheDeviceOpen) {
                  "1 device is not closed: 1 held by a handle");
     EXPECT_EQ(control->open_devices, 1);
     holder = {};
-    // Not by shutdown(), which ends the runtime.
+    // The device is not closed by shutdown(), which ends the runtime.
     while (control->open_devices != 0) std::this_thread::yield();
   }
   expect_closed();
@@ -228,7 +228,7 @@ TEST(RealLifetime, Recorder_Dropped_LeavesTheDeviceToClose) {
     EXPECT_FALSE(refused.fill(slot(0, 1), 0).finish().ok()) << uri;
     dropped = Recorder(Device());
     device = {};
-    // Either it is closed already, or it is closing.
+    // The device is closed already, or is closing.
     const Status status = registry.shutdown(kNow);
     EXPECT_EQ(status.message().find("1 held by a handle"), std::string_view::npos)
         << uri << ": " << status.to_string();

@@ -152,7 +152,7 @@ TEST_F(PoolTest, AnAllocationFailsWithTheDriversReason) {
   EXPECT_TRUE(has_memory(y)) << "the next allocation requests a slab again";
 }
 
-// The holder of the rest may wait for this very allocation.
+// The holder of the remaining memory may itself wait for this allocation.
 TEST_F(PoolTest, AnAllocationThatTheDeviceRefusesWaitsForIssuedDeallocationsOnly) {
   const Pool pool = make_pool({.max_size = 3 * kSlab, .hidden_waits = false});
   const Semaphore s = semaphore(), t = semaphore(), gate = semaphore();

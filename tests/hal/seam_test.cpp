@@ -151,7 +151,7 @@ TEST(PendingFrees, WaitsForWhatWasPostedBeforeTheCall) {
 
 // The thread waits for two frees: after the first it checks, and sleeps again.
 TEST(PendingFrees, EachFreeWakesTheThreadThatWaits) {
-  // Again if the second that a wait may take has passed first, on a busy machine.
+  // Repeats if the wait ended first by its limit of one second, on a busy machine.
   for (bool slept_again = false; !slept_again;) {
     PendingFrees pending;
     pending.posted();

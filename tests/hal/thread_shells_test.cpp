@@ -79,7 +79,8 @@ TEST_P(EachShell, StepsUntilNothingIsLeft) {
   shells.shutdown();
 }
 
-// Each round publishes one piece of work at the moment the shell goes to sleep after the last.
+// Each round publishes a piece of work at the moment when the shell goes to sleep after the
+// previous piece.
 TEST_P(EachShell, LosesNoWakeUp) {
   CountedWork work;
   ThreadShells shells;

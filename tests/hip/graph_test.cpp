@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What HIP's graphs are given, and whether they are given other parameters.
+// The nodes of HIP's graphs, and the updates of their parameters.
 #include <gtest/gtest.h>
 
 #include <cstdint>

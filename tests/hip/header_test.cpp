@@ -11,7 +11,7 @@
 
 namespace {
 
-// Those that are macros there, read before it hides them.
+// Functions that are macros in that header, taken before the macros hide them.
 namespace before {
 constexpr unsigned kNonBlocking = halyard::hip::hipStreamNonBlocking;
 constexpr unsigned kBlockingSync = halyard::hip::hipEventBlockingSync;

@@ -116,7 +116,7 @@ TEST_F(HipImages, ThatAreCutOffAreNotPassedToHip) {
   EXPECT_EQ(FakeTable::state.loads, 0);
 }
 
-// The versions of clang 17 and later say how long they are.
+// The formats of clang 17 and later contain their length.
 TEST_F(HipImages, MayBeCompressedBundles) {
   const auto compressed = [](std::uint16_t version, std::uint64_t size) {
     std::string text = "CCOB";

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The driver on the simulated libamdhip64: programs that the library judges, which find no misuse and leave no leak.
+# The driver on the simulated libamdhip64, which checks these programs: no misuse and no leak.
 set(library $<TARGET_FILE:halyard_sim_hip>)
 function(hip_report_of name mode)
   add_test(NAME hip.report_of_${name} ${deep}

@@ -208,7 +208,7 @@ TEST(StreamLane, FailsAloneBeforeItsFirstNativeCall) {
   EXPECT_EQ(memory->host_pointer()[0], std::byte{2});
 }
 
-// The work that is waited for may be lost with its device. The engine must know of the wait then.
+// The awaited work may be lost with its device. Then the engine must know of the wait.
 TEST(StreamLane, KeepsItsSequenceWhenItFailsBehindANativeWait) {
   OpenedContext context;
   OpenedLane<> producer(context), lane(context);

@@ -47,8 +47,8 @@ class StreamLoss : public ::testing::Test {
  protected:
   StreamLoss() { check(register_stream_driver(registry)); }
 
-  // Submits run_until_told(), and a fill of what it does not use, and waits until it runs; then the
-  // device `ordinal` has a fault.
+  // Submits run_until_told(), and a fill of memory that it does not use, and waits until it runs.
+  // Then the device `ordinal` has a fault.
   void lose_while_it_runs(const hal::Device& device, const hal::Buffer& buffer, State& state,
                           unsigned ordinal) {
     const hal::Semaphore done = device.create_semaphore().value();
@@ -79,7 +79,7 @@ TEST_F(StreamLoss, WorkThatCannotBeStoppedKeepsAllThatItTouches) {
     EXPECT_THAT(device.dump_timelines(), HasSubstr("2 submissions are kept for good"));
   }
   check(registry.shutdown(kForever));
-  // The kernel runs still, in memory and code that no handle keeps.
+  // The kernel still runs, in memory and code that no handle keeps.
   state->store(1, 1);
   state->wait_for(2);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// OpenedLane: a lane over the fake library without an engine: every call within its guard.
+// OpenedLane: a lane over the fake library, without an engine. Every call runs within its guard.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -142,9 +142,9 @@ struct Fills {
 
 inline const hal::Operation kBarrier;
 
-// Until a test opens them, or ends: kGate is a kernel that runs, and then writes 64 times 1 to
-// `target`, if there is one; kHostGate a host function, which keeps all others of its context
-// waiting.
+// Gates, which block until a test opens them or ends. kGate is a kernel that then writes 64 times 1
+// to `target`, unless that is null. kHostGate is a host function, which delays all other host
+// functions of its context.
 inline const hal::Operation kGate, kHostGate;
 struct Gates {
   Gates() { current = this; }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rule 16: the depth of a lane in native commands, and submissions that are deeper: they go in
-// parts.
+// Rule 16: the depth of a lane in native commands. Submissions that are deeper are issued in parts.
 #include "memory_queue.h"
 
 namespace halyard::timeline::testing {

@@ -264,7 +264,8 @@ TEST(Rule16BackPressure, RoomThatAppearsWhileTheRoleIsHeldIsNotMissed) {
   auto done = world.semaphore();
   bool ran = false;
   world.work_source.on_wake = [&] {
-    // The full lane wakes the completion shell: the device and the shell outrun the issuer.
+    // The full lane wakes the completion shell. The device and the shell are faster than the
+    // issuer.
     if (std::exchange(ran, true)) return;
     queue.native().run();
     EXPECT_EQ(done->query().value(), 2u);

@@ -169,7 +169,8 @@ TEST(Rule27LetGo, WorkWhoseInputHasArrivedIsCompleteWithIt) {
   EXPECT_LE(world.a.native().poll_calls + world.b.native().poll_calls, polls + 4);
 }
 
-// How a lane of which only another one of its device has shown the end is completed.
+// Completes a lane whose end only another lane of the same device has shown. Returns the polls and
+// notes.
 struct Completed {
   int polls;
   std::uint64_t noted;

@@ -233,7 +233,7 @@ class MemoryQueue final : public NativeQueue {
   Ref<EntryGuard> guard;
   bool empty = false;  // issued work takes no native calls
   bool arms_early = false;
-  bool lets_go = false;  // of what waits, as a library may after a fault elsewhere
+  bool lets_go = false;  // passes unmet waits, as a library may after a fault elsewhere
   Status fail_arm;
   // Each is called once: when the issuer enters, and before issue() reports a busy queue.
   std::function<void()> on_issue, on_busy;

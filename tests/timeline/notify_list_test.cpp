@@ -141,7 +141,7 @@ TEST(NotifyList, NotifiesAllThatAreReachedHoweverMany) {
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].count, i < 90 ? 1 : 0) << i;
 }
 
-// Without that, a thread that follows the list loops until the other one has notified.
+// Otherwise a thread that follows the list would loop until the other thread has notified.
 TEST(NotifyList, AnAdvanceNotifiesWhatAnotherHasReachedButNotNotified) {
   NotifyList list;
   std::vector<CallingNotify> all(100);

@@ -26,7 +26,7 @@ TEST(Rule20NoMarker, OneThatWasWantedIsAskedForAgain) {
   EXPECT_EQ(ended->query().value(), 1u);
 }
 
-// Found as it is submitted, or later, when it has been parked for `start`.
+// The missing marker is found at the submission, or later if the work was parked for `start`.
 TEST(Rule20NoMarker, WorkThatWaitsForOneIsHeldAndAskedAgainLater) {
   for (const std::uint64_t start_at : {1, 0}) {
     World world;
@@ -382,7 +382,7 @@ TEST(EntryGuards, WorkOfTheHostStartsOutside) {
   EXPECT_EQ(ended->value(), 1u) << "by the thread that had the role";
 }
 
-// Lets go of what another lane has passed while something waits to be issued.
+// Releases work that another lane has passed while a submission waits to be issued.
 TEST(EntryGuards, WhatAGateRetiresIsLetGoOutside) {
   static CountingGuard* guard = nullptr;
   static IssuedAt ended;
@@ -467,7 +467,7 @@ TEST(EntryGuards, ALaneWithoutAGuardIsPolledOutsideOfThatOfAnother) {
   QueueUnderTest& plain = world.queue("plain");
   auto ready = world.semaphore();
   world.a.native().inside = [&] { EXPECT_EQ(world.counted->depth, 1); };
-  // It may run its user's code.
+  // The call may run user code.
   plain.native().inside = [&] { EXPECT_EQ(world.counted->depth, 0); };
   world.a.native().stopped = plain.native().stopped = true;
   EXPECT_TRUE(world.submit(world.a, {}, {{world.done.get(), 1}}, 1).ok());

@@ -168,7 +168,7 @@ TEST_F(VulkanDevice, SharedMemoryIsDedicatedToItsBufferWhereThatIsNeeded) {
   EXPECT_TRUE(same.ok()) << same.status().to_string();
 }
 
-// Vulkan promises no more than 64 bytes where memory is mapped, and nothing for addresses.
+// Vulkan guarantees an alignment of only 64 bytes for mapped memory, and none for addresses.
 TEST_F(VulkanDevice, MemoryIsAlignedWhereverItsBufferBegins) {
   fake().skew = 192;
   const auto lane = native().lane();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The vulkan driver in a runtime of its own. tests/conformance covers what every driver must do.
+// The vulkan driver in a separate runtime. tests/conformance covers the behaviour of every driver.
 #include "drivers/vulkan/driver.h"
 
 #include <fcntl.h>
@@ -105,7 +105,7 @@ TEST_F(VulkanDriver, AThreadThatWaitsPollsAGpuAndSleepsForACpu) {
     check(done.wait(1, 60s));
     return count;
   };
-  while (reads("vulkan://") < 300) {  // of a busy machine it may be fewer
+  while (reads("vulkan://") < 300) {  // a busy machine may read less often
   }
   while (reads("vulkan://?poll_time=10000") < 300) {
   }
@@ -409,7 +409,7 @@ TEST_F(VulkanDriver, ClosesAfterWorkInFlightWithNothingLeftBehind) {
   EXPECT_TRUE(std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{2}; }));
 }
 
-// Its VkBuffer belongs to a VkDevice that is closed.
+// The VkBuffer belongs to a VkDevice that is closed.
 TEST_F(VulkanDriver, MemoryOfAClosedDeviceIsNotUsedByTheNext) {
   std::optional<hal::Buffer> old;
   {

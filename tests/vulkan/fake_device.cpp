@@ -96,7 +96,7 @@ void get_properties(VkPhysicalDevice device, VkPhysicalDeviceProperties2* proper
   }
 }
 
-// ---- a discrete device over lavapipe's one queue and one type of memory
+// ---- a discrete device over lavapipe's single queue and single type of memory
 
 constexpr VkMemoryPropertyFlags kHost =
     VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;

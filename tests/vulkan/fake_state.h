@@ -26,7 +26,7 @@ inline bool lacks(std::string_view what) {
   return name != nullptr && what == name;
 }
 
-inline bool in_program = false;  // that knows nothing of this library
+inline bool in_program = false;  // in a program that does not know this library
 
 inline void violate(const char* what) {
   if (in_program) {
@@ -114,7 +114,7 @@ struct Next {
 };
 inline Next next;
 
-// Notes what Vulkan, and this library, allocate on this thread while it lives.
+// While it lives, counts the allocations of Vulkan and of this library on this thread.
 class Foreign {
  public:
   Foreign() : before_(count()) {}

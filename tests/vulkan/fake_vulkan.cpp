@@ -54,7 +54,7 @@ void destroy_used_by_work(VkDevice device, Handle handle, const VkAllocationCall
   (next.*kDestroy)(device, handle, allocator);
 }
 
-// Under `mutex`: for all that the driver has seen, and may know.
+// Under `mutex`. Judges by the counters that the driver has seen or could read.
 void check_not_pending(VkCommandBuffer buffer, const char* what) {
   for (const Point& point : pending[buffer]) {
     std::uint64_t value = seen[point.semaphore];
@@ -296,7 +296,7 @@ VkResult wait(VkDevice device, const VkSemaphoreWaitInfo* given, std::uint64_t t
   for (std::uint64_t left = timeout; result == VK_TIMEOUT;) {
     if (fake.lost) {
       result = VK_ERROR_DEVICE_LOST;
-    } else if (fake.frozen || (any && !fake.serialized)) {  // lavapipe's own would keep a core busy
+    } else if (fake.frozen || (any && !fake.serialized)) {  // lavapipe's wait keeps a core busy
       if (is_reached(*info, device)) result = VK_SUCCESS;
       if (result == VK_TIMEOUT) rest();
     } else if (fake.serialized) {
@@ -394,7 +394,7 @@ void destroy_semaphore(VkDevice device, VkSemaphore semaphore,
     seen.erase(semaphore);
     by_host.erase(semaphore);
     last_batches.erase(semaphore);
-    // What signals it later was pending for it.
+    // A batch that signals it later was pending for it.
     for (auto& [buffer, points] : pending) {
       std::erase_if(points, [&](const Point& point) { return point.semaphore == semaphore; });
     }

@@ -56,10 +56,10 @@ struct FakeVulkan {
   // The most items of a workgroup in each dimension; 0: those of the device.
   std::atomic<std::uint32_t> max_items{0};
 
-  // Features of buffers whose memory a file descriptor names; kReal: those there are.
+  // Features of buffers whose memory a file descriptor names. kReal: those of the device.
   static constexpr VkExternalMemoryFeatureFlags kReal = ~0u;
   std::atomic<VkExternalMemoryFeatureFlags> by_descriptor{kReal};
-  // The same for timelines: VkExternalSemaphoreFeatureFlagBits. 0: the extension is not there.
+  // The same for timelines: VkExternalSemaphoreFeatureFlagBits. 0: without the extension.
   std::atomic<VkExternalSemaphoreFeatureFlags> timelines_by_descriptor{0};
   // The discrete device has device-local memory that the host sees, type kBar.
   static constexpr std::uint32_t kBar = 3;
@@ -74,13 +74,13 @@ struct FakeVulkan {
   // Ticks of the device's clock, beyond the host's nanoseconds.
   std::atomic<std::uint64_t> ticks_ahead{0};
 
-  // The driver has another version, in the name of its caches.
+  // The driver reports another version, so its caches have another name.
   std::atomic<bool> another_driver{false};
   std::atomic<std::uint64_t> cached{0};  // bytes that the last VkPipelineCache was made from
 
   // The counters that the device signals appear unchanged. The work itself continues.
   std::atomic<bool> frozen{false};
-  // Calls that may report it, and waits, return VK_ERROR_DEVICE_LOST.
+  // Waits, and calls that may report a loss, return VK_ERROR_DEVICE_LOST.
   std::atomic<bool> lost{false};
   // The driver has received a loss, or is about to: it regards nothing as pending. Destroying an
   // object waits for lavapipe, which does not know of the loss.
@@ -94,7 +94,7 @@ struct FakeVulkan {
   std::atomic<std::uint64_t> submits{0};     // VkSubmitInfo2
   std::atomic<std::uint64_t> dispatches{0};  // recorded
   std::atomic<std::uint64_t> barriers{0};    // with those at the end
-  // Semaphores of the wait for any of them that has begun last; 0: it has ended.
+  // The number of semaphores of the latest wait for any of several. 0: it has ended.
   std::atomic<std::uint32_t> watched{0};
 
   // The timeline that was created last.

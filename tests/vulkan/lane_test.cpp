@@ -40,7 +40,7 @@ class VulkanLane : public VulkanTest {
   std::unique_ptr<Native> native_;
 };
 
-// The thread that wakes waiters sleeps for all lanes, or has turns.
+// The thread that wakes waiters waits for all lanes at once, or for one lane after the other.
 class VulkanWaking : public VulkanLane, public ::testing::WithParamInterface<bool> {
  protected:
   VulkanWaking() { sleeps_for_any_ = GetParam(); }
@@ -246,7 +246,7 @@ TEST_F(VulkanLane, EndsWhenTheThreadHasReadItForTheLastTime) {
   lane.reset();  // its semaphore is destroyed
 }
 
-// The thread would see it when its sleep ends, so only the calls show it.
+// The thread would notice it anyway when its sleep ends, so only the calls prove the wake-up.
 TEST_F(VulkanLane, AnArmingBelowWhatTheThreadWaitsForCallsIt) {
   CountingNotify late, later, early;
   const auto lane = native().lane();
@@ -259,7 +259,7 @@ TEST_F(VulkanLane, AnArmingBelowWhatTheThreadWaitsForCallsIt) {
   EXPECT_EQ(signals.count(), 1);
 }
 
-// A thread that lacks memory to call the other one still ends the lane, the device and itself.
+// If there is no memory to wake the thread, the lane, the device and the thread still end.
 TEST_F(VulkanLane, EndsWithoutMemoryForACall) {
   {
     CountingNotify notify;

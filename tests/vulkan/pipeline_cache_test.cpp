@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pipelines that one process has compiled, and the next one need not.
+// Pipelines that a process has compiled and the next process need not compile.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

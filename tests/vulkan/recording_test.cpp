@@ -41,7 +41,7 @@ class VulkanRecording : public VulkanTest {
     if (native_ == nullptr) native_ = std::make_unique<Native>();
     return *native_;
   }
-  // Words of memory, all of this value.
+  // Memory whose words all have this value.
   Ref<DeviceMemory> words(std::uint32_t value) {
     Ref<DeviceMemory> memory = native().memory(kWords * 4);
     std::ranges::fill(of(memory), value);
@@ -79,7 +79,8 @@ class VulkanRecording : public VulkanTest {
     return hal::Command(command);
   }
 
-  // Replays a fill with a slot elsewhere each time, 20 times; `recorded`: how often it is recorded.
+  // Replays a fill 20 times, each time with its slot at another place. `recorded`: the expected
+  // number of recordings.
   void fill_at_other_places(int recorded);
 
  private:
@@ -304,7 +305,8 @@ TEST_F(VulkanRecording, AnOpenReplayReadsTheGroupsOfItsSlot) {
     EXPECT_EQ(of(y)[kWords - 1], ran ? 1u * 3 + 12 : 1u) << "replay " << i;
   }
   EXPECT_EQ(begins.count(), 2);
-  // With the first slots, and open: then the counts are copied before they are read.
+  // Recorded with the first slots, and open. The open recording copies the counts before it reads
+  // them.
   EXPECT_EQ(fake().barriers - barriers, 2u + 3);
 }
 

@@ -110,7 +110,7 @@ class Calls {
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;
 
-  // The next `count` calls fail; with `error`, or the site's.
+  // The next `count` calls fail, with `error` or with the site's error.
   void fail(int count = 1, int error = 0) {
     observer.error = error;
     observer.from = observer.calls.load();
