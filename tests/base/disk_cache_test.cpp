@@ -210,7 +210,7 @@ TEST_F(DiskCacheTest, TheLeastRecentlyUsedEntriesMakeRoom) {
   EXPECT_EQ(found(cache, {0, 1}), value);
   EXPECT_EQ(found(cache, {0, 3}), value);
   EXPECT_EQ(found(cache, {0, 4}), value);
-  // A large entry evicts several, and stays itself.
+  // A large entry evicts several others, and is itself kept.
   check(cache.put({0, 5}, bytes_of(std::string(2500, 'y'))));
   EXPECT_EQ(files(), std::vector<std::string>{std::string(31, '0') + "5"});
 }

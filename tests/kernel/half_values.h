@@ -28,7 +28,7 @@ inline std::uint16_t nearest_half(double value) {
   static const std::vector<double> magnitudes = [] {
     std::vector<double> all;
     for (std::uint16_t bits = 0; bits < kInfiniteHalf; ++bits) all.push_back(value_of_half(bits));
-    all.push_back(65536);  // rounds as if there were no end, then it is infinity
+    all.push_back(65536);  // halves round as if unbounded; 65536 then becomes infinity
     return all;
   }();
   if (std::isnan(value)) return 0x7e00;

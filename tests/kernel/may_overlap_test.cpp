@@ -83,7 +83,7 @@ TEST(MayOverlap, Spirv_DeclaresNoBindingRestrictedOrNotWritable) {
   EXPECT_EQ(count(kApart, kRestrictPointer), 2);
   EXPECT_EQ(count(kOverlapping, kRestrictPointer), 0);
   EXPECT_EQ(count(kOverlapping, kAliasedPointer), 2);
-  // The block of the arguments is not written in either.
+  // Neither kernel writes the block of the arguments.
   EXPECT_EQ(count(kApart, kNonWritable), count(kOverlapping, kNonWritable) + 1);
 }
 
@@ -98,7 +98,7 @@ TEST(MayOverlap, EveryTarget_Builds) {
   EXPECT_THAT(metal, Not(HasSubstr("restrict")));
 }
 
-// Items of a block are independent all the same: rule 6.
+// Items of a block are still independent: rule 6.
 TEST(MayOverlap, Cpu_WorksOnEightElementsAtOnce) {
   const auto scratch = compiler::TemporaryDirectory::create().value();
   const std::string path = (scratch.path() / "image.so").string();
@@ -114,7 +114,7 @@ TEST(MayOverlap, StatedTwice_IsRefused) {
                    "a second HY_MAY_OVERLAP"});
 }
 
-// On a GPU another item may run the block already.
+// On a GPU another item may already run the next block.
 TEST(MayOverlap, BlockThatWritesABinding_AfterAReadOfAnother_IsRefused) {
   const auto text = [](const std::string& statement) {
     return "\nHY_KERNEL(k, 64, 1, 1, HY_IN(float, x), HY_OUT_TILE1(float, y, 64), "

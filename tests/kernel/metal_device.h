@@ -24,8 +24,8 @@ inline constexpr std::string_view kMetalTarget = "msl-3.0";
 bool has_metal_image(const kernel::Hyx& hyx);
 
 // `constants` is the kernel's whole struct. Returns at the kernel's end. Errors: kInvalidArgument
-// if the text is refused, or does not follow the convention; kInternal for what goes wrong in the
-// kernel, in words.
+// if the text is refused or does not follow the convention; kInternal, with a description, if the
+// kernel fails.
 Status run_on_metal(const kernel::Hyx& hyx, std::string_view kernel,
                     const std::array<std::size_t, 3>& groups,
                     std::span<const std::span<std::byte>> bindings,

@@ -258,7 +258,7 @@ E ExpressionDraw::whole(Type type, int depth) {
       {
         const E a = next();
         const E b = next();
-        // Their least and most bound the result well enough.
+        // The range of both operands bounds the result well enough.
         return ranged(random_.one_in(2) ? Op::kMin : Op::kMax, type,
                       {std::min(a->range.least, b->range.least),
                        std::max(a->range.most, b->range.most)},
@@ -274,7 +274,7 @@ E ExpressionDraw::whole(Type type, int depth) {
 E ExpressionDraw::quotient(Type type, int depth) {
   const Op op = random_.one_in(2) ? Op::kDivide : Op::kRemainder;
   E a = whole(type, depth - 1);
-  // Its least, divided by -1, would overflow.
+  // The least value, divided by -1, would overflow.
   if (is_signed(type)) a = right(a, uint_literal(1));
   if (is_signed(type)) {
     const Wide half = range_of(type).most / 2;
@@ -313,7 +313,7 @@ E ExpressionDraw::real(Type type, int depth) {
   const auto made = [&](Op op, std::vector<E> of) {
     return make({.op = op, .type = type, .of = std::move(of)});
   };
-  // In a function of a shader operands would be unknown.
+  // In a shader's function the operands would be unknown.
   const bool computes = k_.wide || !in_function_;
   switch (random_.below(20)) {
     case 0:

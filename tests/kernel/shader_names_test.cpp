@@ -165,7 +165,7 @@ TEST(ShaderNames, VariablesAndMembers_OfEveryWord_Build) {
 }
 
 TEST(ShaderNames, FunctionsAndConstants_OfEveryWord_Build) {
-  // C has functions of these names.
+  // C already has functions with these names.
   static const std::set<std::string> kOfC = {
       "sin",   "cos",  "tan",  "asin", "acos", "atan", "sinh",  "cosh",  "tanh", "asinh",
       "acosh", "atanh", "pow",  "exp",  "log",  "exp2", "log2",  "sqrt",  "abs",  "floor",
@@ -178,7 +178,8 @@ TEST(ShaderNames, FunctionsAndConstants_OfEveryWord_Build) {
   expect_builds(functions_named(words));
 }
 
-// A name is part of no shader's text, so some of each kind do; a module takes 0.1 s for each.
+// A SPIR-V kernel's name is not part of its GLSL text, so a few names of each kind suffice. A
+// module takes 0.1 s per name.
 TEST(ShaderNames, Kernels_OfWordsOfGlsl_BuildForSpirv) {
   const std::vector<std::string> names = words_in(
       {"barrier memoryBarrier reflect mix max atomicAdd subpassLoad texture main buffer sample in "

@@ -209,7 +209,7 @@ void main() {
     return halyard({"pack", "--manifest", path("k.json"), "--image", "msl-3.0=" + path("k.spv"),
                     "-o", path("k.hyx")});
   };
-  // glslang's name of an entry point is none that a function of Metal can have.
+  // A function of Metal cannot have the name that glslang gives an entry point.
   expect_error(pack(), "a kernel named 'main', a word of Metal");
   std::string module = testing::read_text(path("k.spv"));
   for (std::size_t at; (at = module.find("main")) != module.npos;) module.replace(at, 4, "axpy");

@@ -334,7 +334,7 @@ TEST_F(VulkanLane, WorkThatDoesNotEndIsLeftRunningAndNotifiesNoMore) {
   EXPECT_TRUE(lane->arm(1, notify).ok());
   EXPECT_EQ(lane->abandon(kGone, Lane::kPatience), timeline::Abandoned::kStillRunning);
   EXPECT_EQ(notify.count, 1) << "early: nothing of it is armed any more";
-  gate.open(1);  // for lavapipe's sake
+  gate.open(1);  // so that lavapipe can end the work
   base::keep_for_good(std::move(lane));
 }
 
@@ -345,7 +345,7 @@ TEST_F(VulkanLane, WorkOfADeviceThatIsLostBeforeItEndsIsStopped) {
   fake().lost = fake().was_lost = true;
   EXPECT_EQ(lane->abandon(kGone, 0), timeline::Abandoned::kStopped);
   fake().lost = false;
-  gate.open(1);  // for lavapipe's sake
+  gate.open(1);  // so that lavapipe can end the work
 }
 
 TEST_F(VulkanLane, LossIsAFaultWithItsNativeName) {
