@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// B15: memory of a pool, allocated and freed in the order of a queue, beside malloc and free.
+// B15: memory of a pool, allocated and freed in the order of a queue, compared with malloc and
+// free.
 #include <cstdlib>
 #include <memory>
 #include <vector>

@@ -221,8 +221,8 @@ Arms ring_row(World& world) {
   return {{"halyard: hcq::Ring", run}, limit(world, at), peers(world)};
 }
 
-// Barriers with one signal each. Retiring them is not part of submitting: a waiting thread does it,
-// here after the loop. ns_with_the_wait includes it.
+// Barriers with one signal each. The thread that waits retires them, here after the loop, so the
+// time of a submission excludes it. ns_with_the_wait includes it.
 Arms hal_row(World& world) {
   const std::vector<int> at = cores(2);
   const hal::Device device = World::open_device(at[1]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// B7: large dispatches and copies over all cores, beside OpenMP's loops over the same memory. The
-// rows for memory are STREAM's triad and copy. The others measure how a dispatch is divided among
-// threads: workgroups of unequal cost, and many very cheap ones.
+// B7: large dispatches and copies over all cores, compared with OpenMP's loops over the same
+// memory. The rows for memory are STREAM's triad and copy. The others measure how a dispatch is
+// divided among threads: workgroups of unequal cost, and many very cheap ones.
 #include <algorithm>
 #include <cstring>
 #include <memory>

@@ -240,7 +240,7 @@ Arms finished_tensor_row(World& world) {
           {}};
 }
 
-// Times 64 submissions in one tree on existing arrays, without the wait for their end.
+// Times a tree of 64 submissions on existing arrays, without the wait for their completion.
 Arms call_row(World& world) {
   struct Arrays : Fixture {
     using Fixture::Fixture;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the arms of N1 to N10 have in common: raw calls of libcuda, and a device of Halyard on the
-// same library and context.
+// Shared by the arms of N1 to N10: raw calls of libcuda, and a Halyard device on the same library
+// and context.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // How a row is measured: its arms (Halyard, the limit, the peers) alternate in one process. Each
-// repetition gives one value per arm, from which everything else is computed.
+// repetition gives one value per arm. All figures are computed from these values.
 #pragma once
 
 #include <chrono>
@@ -19,8 +19,8 @@ namespace halyard::bench {
 using Clock = std::chrono::steady_clock;
 
 // One repetition of an arm. `times`: nanoseconds per operation, one or more; their median is the
-// value of the repetition. Reading the clock costs tens of nanoseconds, so a time is the mean of a
-// hundred operations or more, or of one that takes microseconds.
+// value of the repetition. Reading the clock costs tens of nanoseconds, so each time is the mean of
+// at least a hundred operations, or a single operation of several microseconds.
 struct Sample {
   std::vector<double> times;
   std::map<std::string, double> metrics;  // other figures, by name

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// RawHip: the functions of libamdhip64 that N1 to N6 call directly, beside hip://0.
+// RawHip: the functions of libamdhip64 that N1 to N6 call directly, for comparison with hip://0.
 #pragma once
 
 #include <cstddef>
@@ -68,7 +68,7 @@ class RawHip : public RawStreams {
     find(get_function, "hipModuleGetFunction");
     find(allocate, "hipMalloc");
     expect(set_device(0));
-    // HIP goes on reading the bytes of an image, so that the file stays.
+    // HIP may read the bytes of a loaded image later, so the file is kept.
     static const kernel::Hyx file = kernel::Hyx::read(World::kernel_file("bench")).value();
     void* module = nullptr;
     for (const kernel::ImageInfo& image : file.images()) {

@@ -17,7 +17,8 @@ struct Machine {
 };
 Machine describe_machine();
 
-// The work of two threads relative to one, in the same time: 2 on a quiet machine. 20 ms.
+// The work of two threads relative to one thread in the same time: 2 on a quiet machine. Takes 20
+// ms.
 double two_thread_scaling();
 
 // The first `count` cores this process may use. Throws Unavailable if it has fewer.

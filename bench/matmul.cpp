@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The shipped matrix product beside OpenBLAS, on one core and on all. Reported only: the kernel is
-// portable source whose every operation is rounded; OpenBLAS is assembly with fused operations.
+// The shipped matrix product compared with OpenBLAS, on one core and on all. Reported only: the
+// kernel is portable source whose every operation is rounded; OpenBLAS is assembly with fused
+// operations.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// N7 to N10: what a GPU does beside raw calls of the same library in the same process. They run
-// where HALYARD_CUDA_LIBRARY is set, as scripts/gpu-check does; with the simulated library their
-// figures say nothing of a GPU.
+// N7 to N10: Halyard on a GPU, compared with raw calls of the same library in the same process.
+// They run if HALYARD_CUDA_LIBRARY is set, as scripts/gpu-check does. With the simulated library
+// their figures do not apply to a GPU.
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kTimes = 100;  // of a repetition
 
-// False of the simulated library in its mode that does nothing, which CudaDevice asks for.
+// False if the simulated library runs in the mode that does nothing, which CudaDevice selects.
 bool has_results(const hal::Device& device) {
   if (!device.info().name.starts_with("Halyard simulated")) return true;
   const char* const mode = std::getenv("HALYARD_SIM_CUDA_MODE");
@@ -286,7 +286,7 @@ struct Bytes : Sides {
     }
     finish_raw();
   }
-  // Of the last word of the target.
+  // Checks the last word of the target.
   void expect_result() {
     if (!verified) return;
     const hal::Buffer seen =
@@ -326,9 +326,9 @@ Arms bytes(World& world, Way way, std::uint64_t size) {
   return {{"halyard", halyard}, Arm{"the raw call, cuStreamSynchronize", raw}, {}};
 }
 
-// ---- N10: a thousand small kernels, as one step of a decoder
+// ---- N10: a thousand small kernels, as in a step of a decoder
 
-// 250 times one kernel, two beside each other after it, and one after those.
+// 250 layers: a kernel, then two independent kernels, then a kernel that depends on both.
 Arms small_kernels(World& world) {
   constexpr std::uint32_t kLayers = 250;
   struct Decoder : Sides {

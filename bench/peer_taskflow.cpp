@@ -8,7 +8,7 @@
 namespace halyard::bench {
 namespace {
 
-// Of one graph; its threads sleep between two runs.
+// Runs one graph. The executor's threads sleep between two runs.
 struct Graph {
   tf::Executor executor{std::thread::hardware_concurrency()};
   tf::Taskflow flow;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// N1 to N6: the host side of a driver with streams, on its simulated library whose calls do
-// nothing, beside the fewest calls of the same library that do the work. What is measured is
-// neither a GPU nor the vendor's library: the difference of the two is what Halyard adds to its
-// calls.
+// N1 to N6: the host side of a driver with streams, on a simulated library whose calls do nothing,
+// compared with the fewest calls of the same library that do the work. The rows measure neither a
+// GPU nor the vendor's library: the difference between the two arms is the cost that Halyard adds.
 //
-// A `Raw` is the library: RawCuda (cuda_arms.h), RawHip (hip_arms.h).
+// `Raw` is the library: RawCuda (cuda_arms.h) or RawHip (hip_arms.h).
 #pragma once
 
 #include <array>
@@ -23,7 +22,7 @@
 
 namespace halyard::bench {
 
-// Of all rows; on the library of `Raw`.
+// The device that all rows use, on the library of `Raw`.
 template <class Raw>
 struct StreamDevice {
   hal::Device device;
@@ -56,8 +55,8 @@ void wait_raw(typename Raw::Event event) {
   }
 }
 
-// Counts Halyard's calls, and those of functions that hand work to the device. Threads of the
-// runtime may ask for longer than it is installed, so it stays.
+// Counts Halyard's calls, and separately the calls that submit work to the device. Threads of the
+// runtime may call it after it is uninstalled, so it is static.
 template <class Raw>
 class Calls final : public base::CallObserver {
  public:
@@ -88,7 +87,7 @@ class Calls final : public base::CallObserver {
 // A pattern of submissions, which both sides do.
 struct Pattern {
   const char* name;
-  std::uint64_t size;  // operations of one turn
+  std::uint64_t size;  // operations per turn
   std::function<void()> halyard, raw;
 };
 
@@ -329,7 +328,7 @@ Arms parked(World& world, std::uint64_t size) {
   return arms_of<Raw>({"a parked chain", size, halyard, raw}, world.turns(16));
 }
 
-// `suffix` of the rows' names, behind "N1".
+// `suffix` is appended to the rows' names ("N1").
 template <class Raw>
 std::vector<Row> stream_rows(const std::string& suffix) {
   using Kind = Target::Kind;
@@ -341,7 +340,7 @@ std::vector<Row> stream_rows(const std::string& suffix) {
                 {Kind::kMetric, calls, "calls that hand over work"}},
                std::move(arms)};
   };
-  // For a GPU: what it costs that the thread sleeps.
+  // For a GPU: the cost of a waiting thread that sleeps.
   const auto asleep = [&](std::string mode) {
     return Row{"N5.asleep." + mode + suffix,
                "N5 with poll_time=0, so that the thread sleeps",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// V1, V3, V4, V5, V8: submissions without commands to a Vulkan device, beside raw Vulkan on the
-// same physical device. What they cost is the submission itself.
+// V1, V3, V4, V5, V8: submissions without commands to a Vulkan device, compared with raw Vulkan on
+// the same physical device. They measure the cost of the submission itself.
 #include <array>
 #include <atomic>
 #include <random>
@@ -88,7 +88,7 @@ struct RawChain : RawQueue {
   }
 };
 
-// The chain by the order of the queue alone, as far as a program's submissions share one.
+// A chain ordered only by the queue, which requires that all its submissions share a queue.
 struct RawQueueOrder : RawQueue {
   Sample run(int count) {
     Sample sample;
@@ -106,8 +106,8 @@ struct RawQueueOrder : RawQueue {
 
 constexpr std::uint64_t kBatch = 64;
 
-// The batch is submitted before, behind a semaphore, whose signal issues it in one call. The metric
-// has the time of the 64 calls too.
+// The batch is submitted in advance and waits for a semaphore, whose signal issues the whole batch
+// in one call. The metric "ns to park" is the time of the 64 submissions.
 struct HalyardBatch : VulkanQueue {
   hal::Semaphore gate = device.create_semaphore().value();
   std::uint64_t opened = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// V2, V6, V7: kernels of one item on a Vulkan device, beside the same SPIR-V in raw Vulkan. Word i
-// is incremented by dispatch i; each dispatch has its argument block, with the word's address.
+// V2, V6, V7: kernels of one item on a Vulkan device, compared with the same SPIR-V in raw Vulkan.
+// Word i is incremented by dispatch i; each dispatch has its argument block, with the word's
+// address.
 #include "vulkan_arms.h"
 
 namespace halyard::bench {
@@ -10,7 +11,7 @@ namespace {
 constexpr std::uint32_t kDispatches = 100;
 constexpr std::uint64_t kBlock = 16;  // bytes between argument blocks
 
-// A buffer of Halyard's whose words count what the dispatches did.
+// A Halyard buffer whose words count the dispatches.
 struct HalyardWords {
   Words words;
   std::uint32_t expected = 0;

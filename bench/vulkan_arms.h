@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the arms of V1 to V8 have in common: a queue and a semaphore of Halyard, and a timeline
-// semaphore of raw Vulkan.
+// Shared by the arms of V1 to V8: a queue and a semaphore of Halyard, and a timeline semaphore of
+// raw Vulkan.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ struct RawQueue {
   std::uint64_t value = 0;
 
   RawQueue();
-  // Submits the commands, or none, behind `waits`; signals the next value.
+  // Submits the commands, if any, after `waits`, and signals the next value.
   void submit(VkCommandBuffer commands, std::span<const VkSemaphoreSubmitInfo> waits = {}) {
     const VkSemaphoreSubmitInfo signal = point(done, ++value);
     const VkCommandBufferSubmitInfo buffer = commands_info(commands);
@@ -48,7 +48,7 @@ struct RawQueue {
 // Throws Unavailable unless both use the same physical device.
 void expect_one_device(const VulkanQueue& halyard, const RawQueue& raw);
 
-// Runs `state->run(count)`, and checks what it has done.
+// Runs `state->run(count)` and checks its results.
 template <class State>
 Arm arm(const char* name, std::shared_ptr<State> state, int count) {
   return {name, [state = std::move(state), count] {

@@ -52,7 +52,7 @@ std::uint32_t compute_family(VkPhysicalDevice device, std::uint32_t& queues) {
   vkGetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
   std::vector<VkQueueFamilyProperties> families(count);
   vkGetPhysicalDeviceQueueFamilyProperties(device, &count, families.data());
-  // As Halyard chooses: one for compute alone, if there is one.
+  // The same choice as Halyard's: a family without graphics, if there is such a family.
   for (const VkQueueFlags lacks : {VkQueueFlags{VK_QUEUE_GRAPHICS_BIT}, VkQueueFlags{0}}) {
     for (std::uint32_t i = 0; i < count; ++i) {
       if ((families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) == 0) continue;
@@ -220,7 +220,7 @@ RawVulkan::Memory RawVulkan::allocate(std::size_t bytes) {
   VkMemoryRequirements needs = {};
   vkGetBufferMemoryRequirements(device_, memory.buffer, &needs);
 
-  // As Halyard's kHostVisible: of the device and mapped, else mapped.
+  // Like Halyard's kHostVisible: device-local and mapped, otherwise mapped.
   VkPhysicalDeviceMemoryProperties types = {};
   vkGetPhysicalDeviceMemoryProperties(physical_, &types);
   constexpr VkMemoryPropertyFlags kMapped =

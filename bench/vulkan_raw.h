@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Raw Vulkan for the rows V1 to V8: a VkDevice of its own on the physical device that Halyard uses.
-// Written as a program without a runtime is written for speed: timeline semaphores, device
-// functions without the loader's trampolines, memory and command buffers made once, kernels by
-// address with one address as push constants. The kernels are Halyard's own SPIR-V.
+// Written for speed, like a program without a runtime: timeline semaphores, device functions
+// without the loader's trampolines, memory and command buffers created once, and the address of the
+// kernel's arguments as the only push constant. The kernels are Halyard's own SPIR-V.
 #pragma once
 
 #include <vulkan/vulkan.h>
@@ -20,7 +20,8 @@
 
 namespace halyard::bench {
 
-// "name, driver"; with the threads it may use if it is lavapipe. Why there is none, in words.
+// "name, driver"; with the threads it may use if it is lavapipe. Without a usable driver: the
+// reason.
 std::string describe_vulkan();
 
 // Used by one thread at a time, but for wait(). Functions throw if a call fails.
@@ -39,8 +40,8 @@ class RawVulkan {
     }
   };
 
-  // The first physical device, which Halyard calls vulkan://0, with the kernels of that .hyx.
-  // Throws Unavailable if there is none.
+  // The first physical device, which Halyard calls vulkan://0, with the kernels of that .hyx file.
+  // Throws Unavailable if there is no device.
   static std::shared_ptr<RawVulkan> open(const std::string& kernels);
   ~RawVulkan();
   RawVulkan(const RawVulkan&) = delete;
@@ -54,7 +55,7 @@ class RawVulkan {
   Memory allocate(std::size_t bytes);
   VkPipeline pipeline(const std::string& kernel);
 
-  // Recording; end() makes what was written visible to the host and to later submissions.
+  // Recording. end() makes the kernels' writes visible to the host and to later submissions.
   void begin(VkCommandBuffer commands, VkCommandBufferUsageFlags flags) const;
   void bind(VkCommandBuffer commands, VkPipeline pipeline) const;
   void dispatch(VkCommandBuffer commands, VkDeviceAddress arguments) const;

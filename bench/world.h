@@ -30,7 +30,7 @@ class World {
 
   // A device whose workers and waiting host thread are as many threads as this process has cores.
   static hal::Device open_all_cores();
-  // The path of a kernel file that was built beside the program. load(): for that device.
+  // The path of a kernel file that was built next to the program. load() loads it on the device.
   static std::string kernel_file(std::string_view file);
   static hal::Executable load(const hal::Device& device, std::string_view file);
 

@@ -67,8 +67,8 @@ struct Mode {
   bool traced = false;  // in a process with HALYARD_PROFILE set
 };
 
-// All modes of the URI's devices: as the URI says, with other numbers of devices and workers, with
-// other placement and priorities, and traced. Options that the URI gives are not varied.
+// All modes of the URI's devices: the URI as it is, with other numbers of devices and workers, with
+// other placement and priorities, and traced. Options that the URI sets are not varied.
 std::vector<Mode> modes_of(const Options& options);
 
 // A case that a driver is known to fail. It runs nevertheless: it counts as skipped while it fails,
@@ -88,8 +88,8 @@ std::span<const Exclusion> exclusions() noexcept;
 // Returns kInvalidArgument for the first exclusion without a driver, a reason or a matching case.
 Status check(std::span<const Exclusion> excluded);
 
-// True if `glob` ('*': any characters, '?': one) matches all of "suite.name", or is empty. One that
-// begins with '!' is true of all others.
+// True if `glob` is empty or matches all of "suite.name" ('*': any characters, '?': one character).
+// A leading '!' inverts the match.
 bool matches(std::string_view glob, const Case& it);
 
 // Runs one case on devices of its own. Never throws, whatever the case does. Blocks for seconds at

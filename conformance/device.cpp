@@ -233,7 +233,7 @@ void dump_names_what_a_parked_submission_waits_for(Context& t) {
   VERIFY_OK(done.wait(1, kWatchdog));
 }
 
-// Holds also if the waits of other devices exceed the length of a message.
+// Even if listing the waits of other devices would exceed the length of a message.
 void passed_deadline_tells_who_was_to_signal(Context& t) {
   const Semaphore other = t.device().create_semaphore(0, "another gate").value();
   std::vector<Device> devices;

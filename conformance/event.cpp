@@ -118,7 +118,7 @@ void wait_after_a_reset_fails_the_finish(Context& t) {
   VERIFY_OK(t.compute().execute_and_wait(set_again.finish().value(), {}, kWatchdog));
 }
 
-// ---- From one recording to another
+// ---- Order between recordings
 
 void waiting_recording_runs_after_the_setting_one(Context& t) {
   const Event event = t.device().create_event().value();
@@ -132,7 +132,7 @@ void waiting_recording_runs_after_the_setting_one(Context& t) {
   const CommandBuffer producing = produce.finish();
   const CommandBuffer consuming = consume.finish();
   const Semaphore s = t.semaphore();
-  // For every pair of the device's queues.
+  // Every pair of the device's queues.
   std::uint64_t value = 0;
   for (const hal::Queue& first : {t.compute(), t.copy_queue()}) {
     for (const hal::Queue& second : {t.compute(), t.copy_queue()}) {

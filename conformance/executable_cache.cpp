@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Executable caches: what they share and what not, errors, unusable folders.
+// Executable caches: sharing, errors, unusable folders.
 #include <sys/stat.h>
 #include <unistd.h>
 

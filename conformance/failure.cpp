@@ -378,7 +378,7 @@ void handle_of_a_submission_may_outlive_its_end(Context& t) {
   VERIFY(!submission.cancel());  // NOLINT(bugprone-use-after-move): empty, by contract
 }
 
-// ---- Semaphores whose last signaller is gone
+// ---- Semaphores without signallers
 
 void wait_for_a_dropped_semaphore_fails_cancelled(Context& t) {
   const Semaphore done = t.semaphore();

@@ -109,7 +109,7 @@ void partial_write_leaves_the_rest_its_own(Context& t) {
   const Words x(h, Values(3000, 1)), y(h, Values(3000)), z(h, Values(3000));
   GraphRecorder recorder;
   steps.record(recorder, h.device(0), x, y, 2, 0);
-  // Another call writes the middle; both ends still have what the first call wrote.
+  // The second call writes only the middle, so both ends keep the values of the first call.
   steps.record(recorder, h.device(1), all(x).slice(0, 4000), all(y).slice(4000, 4000), 3, 0);
   recorder.copy(h.device(0), all(z), all(y), 12'000);
   Graph graph = recorder.finish().value();

@@ -135,7 +135,7 @@ void launch_and_wait_tells_how_long_the_kernel_ran(Context& t) {
     VERIFY(ran <= Clock::steady().now() - start);
     return ran;
   };
-  // Each step of the generator depends on the one before: a million steps take more than 10 us.
+  // Each step of the generator depends on the previous step: a million steps take more than 10 us.
   VERIFY(run(1'000'000) > 10'000);
   VERIFY(run(0) >= 0);
 }

@@ -134,7 +134,7 @@ void same_memory_can_be_imported_by_two_devices(Context& t) {
   VERIFY_UNTIL(host.released == 2);
 }
 
-// Whose memory a device can use is the hardware's affair; what it says of it holds.
+// The hardware determines whose memory a device can use. The answer of can_access() must hold.
 void device_uses_the_memory_that_it_can_access_and_refuses_other(Context& t) {
   for (const std::size_t user : {0u, 1u}) {
     VERIFY(t.device(user).can_access(t.device(user)));

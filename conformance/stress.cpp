@@ -528,7 +528,8 @@ void devices_open_and_close_on_many_threads(Context& t) {
 // ---- Limits
 
 void endless_submission_is_refused_or_done_but_never_lost(Context& t) {
-  // Never waits, behind slow work: each submission completes, or is refused with a reason.
+  // Submits without waiting, after slow work: each submission completes or is refused with a
+  // reason.
   const Buffer x = t.buffer(4);
   const Semaphore done = t.semaphore();
   VERIFY_OK(

@@ -103,7 +103,7 @@ void more_groups_than_tiles_write_nothing_more(Context& t) {
   }
 }
 
-// By no Launch. The kernel does not check them.
+// The caller packs the constants itself, without a Launch. The kernel does not check them.
 void sizes_that_the_caller_packs_are_checked_against_the_memory(Context& t) {
   const hal::Function scale = t.kernel("scale_matrix");
   std::vector<hal::Constant> constants;  // 5 rows of 6, 120 bytes

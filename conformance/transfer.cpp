@@ -235,7 +235,7 @@ void copy_across_devices_of_every_memory_type_and_part(Context& t) {
   }
 }
 
-// So long that they need several pieces, and behind a wait that is signalled later.
+// The copies are long enough to need several pieces, and wait for a value that is signalled later.
 void long_copies_across_devices_are_whole_and_ordered(Context& t) {
   constexpr std::uint64_t kSize = (std::uint64_t{5} << 20) + 333;
   const ByteVector source = ramp(kSize);

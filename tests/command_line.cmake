@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# For scripts that run a program: sets `command` to what stands behind "--" in their command line.
+# For scripts that run a program: sets `command` to the arguments after "--" in their command line.
 set(command "")
 set(found OFF)
 math(EXPR last "${CMAKE_ARGC} - 1")

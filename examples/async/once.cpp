@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A sum with three awaits, and the same as one operation, for which the host waits once. Then a
-// join of two operations: each on a queue of its own, with one wait.
+// Computes a sum with three awaits, then as a single operation with a single wait of the host. Then
+// joins two operations, each on its own queue, with a single wait.
 #include <halyard/async.h>
 
 #include <cstdio>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A TCP server on the loopback address with one thread for all connections. While a device computes
-// for one client, the thread serves the others. A request is a line with a number n; the answer is
-// the sum of the elements of the n x n matrix of ones squared, n * n * n. The clients are part of
-// this program. With HALYARD_BOOST_ASIO it uses Boost.Asio.
+// for one client, the thread serves the other clients. A request is a line with a number n. The
+// reply is the sum of the elements of A * A, where A is the n x n matrix of ones: n * n * n. The
+// clients are part of this program. With HALYARD_BOOST_ASIO it uses Boost.Asio.
 #include <halyard/async.h>
 #include <halyard/async/asio.h>
 

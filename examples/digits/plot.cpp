@@ -19,7 +19,7 @@ constexpr double kWidth = 760, kHeight = 440;
 constexpr double kLeft = 76, kRight = kWidth - 24, kTop = 68, kBottom = kHeight - 60;
 // More points than the frame has pixels would only make the file larger.
 constexpr std::size_t kMaxPoints = 1400;
-constexpr double kLeastLoss = 1e-7;  // stands for 0 on the logarithmic axis
+constexpr double kLeastLoss = 1e-7;  // represents 0 on the logarithmic axis
 
 struct Point {
   double epoch, loss;

@@ -22,7 +22,7 @@ ReferenceResult run_reference(const std::string& program, const std::string& csv
                               std::span<const float> initial, const Schedule& schedule);
 
 struct Difference {
-  double largest;   // of one parameter
+  double largest;   // of a parameter
   double relative;  // |a - b| / |b|, Euclidean
 };
 Difference compare(std::span<const float> parameters, std::span<const double> reference);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Data-parallel training on several devices, ordered by timeline semaphores alone.
+// Data-parallel training on several devices, ordered only by timeline semaphores.
 //
-// Each arrow of a step (program.h) is a wait for `step` on a semaphore: a value is the number of a
-// step, and the waits of one step also order the overwrites of the next one. Backward (including
-// the forward pass) and update are recorded once per device and submitted in every step.
+// Each arrow of a step (program.h) is a wait for `step` on a semaphore. The values are the numbers
+// of the steps, and the waits of a step also order the overwrites of the next step. Backward
+// (including the forward pass) and update are recorded once per device and submitted in every step.
 #pragma once
 
 #include <halyard/halyard.h>

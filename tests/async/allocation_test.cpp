@@ -129,7 +129,7 @@ TEST_F(AsyncAllocation, ANurseryWithTasksAllocatesNothing) {
   }
 }
 
-// With another shape each time there is no launch of it yet, but its function is there.
+// A new shape has no cached launch yet, but its function is cached.
 TEST_F(AsyncAllocation, AKernelIsBoundOnce) {
   std::uint64_t size = 0, least = ~std::uint64_t{0};
   for (int i = 0; i < 200; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions and kernels on the right of `|`.
+// Functions and kernels as right operands of `|`.
 #include "halyard/async/detail/array_function.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 #include "async/async_test_util.h"
 
-// A program that uses both namespaces.
+// Compiles a program that uses both namespaces.
 namespace elsewhere {
 using namespace std;
 using namespace halyard::async;
@@ -55,7 +55,7 @@ TEST_F(AsyncArrayFunction, WithoutItsFirstOperand_TakesItFromTheLeft) {
   EXPECT_THAT(elements(x | div(of({1, 2, 3, 4}, {2, 2}))), Each(1));
   EXPECT_THAT(elements(x | matmul(y)), ElementsAre(1, 4, 3, 8));
   EXPECT_THAT(elements(x | scale(2.0f)), ElementsAre(2, 4, 6, 8));
-  // An operand may be an operation with one owner.
+  // An operand may be an operation with a single owner.
   EXPECT_THAT(elements(x | add(ones<float>({2, 2})) | sub(run(ones<float>({2, 2})))),
               ElementsAre(1, 2, 3, 4));
 }

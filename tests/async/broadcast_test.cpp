@@ -36,7 +36,7 @@ TEST_F(AsyncBroadcast, AColumnAndANumberAreRepeated) {
   EXPECT_THAT(elements(mul(matrix, sum(column))), ElementsAre(0, 1, 2, 3, 4, 5));
   EXPECT_THAT(elements(div(sum(ones<float>(6)), add(matrix, ones<float>({1, 1})))),
               ElementsAre(6, 3, 2, 1.5, 6.0f / 5, 1));
-  // Each is repeated along one dimension.
+  // Each operand is repeated along a different dimension.
   EXPECT_THAT(elements(add(column, counted({3}))), ElementsAre(0, 1, 2, 1, 2, 3));
 }
 

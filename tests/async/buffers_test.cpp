@@ -94,7 +94,8 @@ TEST_F(AsyncBuffers, ATensorLeavesAPoolsBufferToItsOwner) {
   EXPECT_EQ(pool.statistics().used_bytes, 0u);
 }
 
-// The tensor's write is still in flight when it is lent, and the write of the HAL when it is read.
+// The tensor's write is still in flight when the tensor is lent, and the HAL's write is in flight
+// when the tensor is read.
 TEST_F(AsyncBuffers, ALoanOfATensorIsOrderedInBothDirections) {
   std::optional<BufferLoan<Tensor<float>>> loan;
   std::optional<Result<int>> out;

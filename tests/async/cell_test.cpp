@@ -134,7 +134,7 @@ TEST_F(AsyncCell, WhatItsFunctionThrowsReachesEachAwait) {
   EXPECT_EQ(runs, 1);
 }
 
-// The first tree that awaits x fails by its other operand.
+// The first tree that awaits x fails because of its other operand.
 TEST_F(AsyncCell, AFaultOfTheTreeThatRunsItIsNotItsOwn) {
   auto x = ones<float>({4}) | share;
   EXPECT_THAT(failure(add(x, ones<float>({5}))), refused_with(StatusCode::kInvalidArgument, "4"));

@@ -134,7 +134,7 @@ TEST_F(AsyncDlpack, TheirsIsATensorUntilItsLastUse) {
   EXPECT_THAT(theirs.values, Each(2.0f));
 }
 
-// As NumPy 2.4 exports it.
+// NumPy 2.4 exports an empty tensor with these strides.
 TEST_F(AsyncDlpack, EmptyTensor_WithAnyStrides_GoesInAndOut) {
   Theirs theirs;
   theirs.shape = {0, 4, 1, 1};

@@ -157,7 +157,8 @@ TEST_F(AsyncEdge, NoCoroutineGoesOnWithinTheSubmissionOfAnother) {
   const Handmade first = await_into(read, to_host(full<float>({8}, 1.0f)) | on(queue(0)));
   step();
   control->lanes.at(first_lane)->run();
-  // No free block is as large, so the allocation checks the progress of the first tree's free.
+  // No free block is large enough, so the allocation checks the progress of the first tree's
+  // deallocation.
   const Shape larger = {2 * hal::PoolInfo().slab_size / sizeof(float)};
   const Handmade second = await_into(other, zeros<float>(larger) | on(queue(1)));
   EXPECT_FALSE(first.done()) << "though the allocation has found all its work done";

@@ -113,7 +113,7 @@ TEST_F(AsyncElements, AreWrittenOverAndCopied) {
   EXPECT_EQ(run(item(full<std::int8_t>(1, -5))), -5);
 }
 
-// An array of another library, which ends when the last use of it does, on a thread of the runtime.
+// An array of another library. It is released after its last use, on a thread of the runtime.
 template <class T>
 struct TheirArray {
   alignas(hal::Device::kImportAlignment) std::array<T, 4> values;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Trees of operations without memory: each allocation of the awaiting thread fails, first alone and
-// then with all later ones. Every time the trees end without a hang or a leak, and the runtime
-// stays usable.
+// Trees of operations without memory: each allocation of the awaiting thread fails, first only this
+// one and then together with all later allocations. Each time the trees end without a hang or a
+// leak, and the runtime stays usable.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -36,8 +36,9 @@ class AsyncExhaustion : public ::testing::Test {
     if (!counts::counts_allocations()) GTEST_SKIP() << "the sanitizer has replaced malloc";
   }
 
-  // Runs `program`, which returns its number of right elements, with each of its allocations
-  // failing. Then checks that its devices close, as they do when no reference to them is left.
+  // Runs `program`, which returns its number of correct elements, once for each of its allocations,
+  // which then fails. Then checks that its devices close, as they do when no reference to them is
+  // left.
   template <class F>
   void exhaust(F&& program, std::size_t right) {
     for (const bool later : {false, true}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Awaits of what a thread of the host does.
+// Awaits of events that a host thread sets.
 #include "halyard/async/host_event.h"
 
 #include <optional>
@@ -49,12 +49,12 @@ TEST_F(AsyncHostEvent, WakesAllItsWaitersWhileOthersRun) {
   run([](AsyncHostEvent& self, const HostEvent& awaited, std::vector<int>& noted) -> Task<> {
     Nursery nursery;
     for (int i = 0; i < 3; ++i) co_await nursery.spawn(wait_and_note(awaited, i, noted));
-    (void)co_await to_host(ones<float>({16}));  // goes on beside them
+    (void)co_await to_host(ones<float>({16}));  // runs while they wait
     EXPECT_TRUE(noted.empty());
     EXPECT_EQ(nursery.size(), 3u);
     awaited.set();
     co_await nursery.join();
-    co_await awaited;  // is set for good
+    co_await awaited;  // remains set
     (void)self;
   }(*this, event, order));
   EXPECT_THAT(order, ::testing::UnorderedElementsAre(0, 1, 2));
@@ -106,7 +106,7 @@ TEST_F(AsyncHostEvent, OfAnEmptyRuntimeIsRefused) {
 
 class AsyncHostEventStepped : public testing::SteppedTest {};
 
-// In a coroutine that is no Task, and in a tree, whose work does not wait for it.
+// In a coroutine that is not a Task, and in a tree, whose work does not wait for the event.
 TEST_F(AsyncHostEventStepped, IsAPartOfATreesEnd) {
   const HostEvent event = HostEvent::create(runtime).value();
   const auto x = tensor(1.0f) | share;

@@ -146,7 +146,8 @@ TEST_F(AsyncKernel, SizesOtherThanTheKernelStatesAreRefusedAndWhatFollowsRuns) {
       Each(3.0f));
 }
 
-// Both partitions of 8 x 8 have 2 x 2 tiles. Also for a repeated call and in a recording.
+// Tiles of 4 and of 5 both divide 8 x 8 into 2 x 2 tiles. The same holds for a repeated call and in
+// a recording.
 TEST_F(AsyncKernel, TwoOutputsOfEqualSizesArePartitionedAlike) {
   const auto x = run(ones<float>({8, 8}) | share);
   const auto tiles = [&](std::uint64_t extent) {
@@ -214,7 +215,7 @@ TEST_F(AsyncKernel, ADeclarationThatIsNotTheKernelsIsRefusedInWords) {
                            "1 scalar); its declaration has 2 parameters (2 tensors, 0 scalars)"));
 }
 
-// Also where the types after the missing parameter differ from those in their places.
+// Even if the types after the missing parameter differ from the types at the same positions.
 TEST_F(AsyncKernel, ADeclarationWithoutOneParameter_FailsWithBothCounts) {
   constexpr Kernel<void(float, Tensor<float>&)> saxpy_without_x{"saxpy_tile"};
   EXPECT_THAT(failure(saxpy_without_x(1.0f, ones<float>({4, 4}) | partition(4, 4))),

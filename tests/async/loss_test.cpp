@@ -144,8 +144,8 @@ TEST_F(AsyncLostDevice, FailsAllThatIsOnItWithOneStatusAndWhatDependsOnItElsewhe
     EXPECT_THAT(status, lost_so());
     EXPECT_EQ(status.message(), first->status().message());
   }
-  // The Task's thread may issue it while the loss is told: then it stands behind a dead wait, which
-  // is kUnavailable (rule 27).
+  // The Task's thread may issue the copy while the loss is reported. The copy is then queued after
+  // a dead wait and fails with kUnavailable (rule 27).
   EXPECT_THAT(copied->status(), ::testing::AnyOf(lost_so(), refused_with(StatusCode::kUnavailable,
                                                                          "fell off the bus")));
   EXPECT_THAT(other_before->value(), Each(2.0f));

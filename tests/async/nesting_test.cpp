@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Chains of operations that are made in a loop, each of the one before: how deep they may be, and
-// what happens beyond.
+// Chains of operations that a loop builds, each from the previous operation: the greatest depth,
+// and the error beyond it.
 #include "halyard/async/detail/nesting.h"
 
 #include "async/async_test_util.h"
@@ -39,7 +39,7 @@ TEST_F(AsyncNesting, OneMoreIsRefused) {
   const auto refused = refused_with(StatusCode::kOutOfRange, "more than 2000 deep: await one");
   EXPECT_THAT(failure(boxes(kDeepest + 1)), refused);
   EXPECT_THAT(failure(shares(kDeepest + 1)), refused);
-  // Each in the other, and in parts of the tree on queues of their own.
+  // Both kinds nested in each other, and in parts of the tree on separate queues.
   auto mixed = relu(shares(kDeepest / 2)) | boxed;
   for (std::uint32_t i = 1; i < kDeepest / 2; ++i) {
     mixed = schedule(relu(std::move(mixed)), LocalityFirst()) | boxed;

@@ -170,7 +170,7 @@ TEST_F(AsyncNursery, Cancel_MayComeFromAHandleThatOutlivesAll) {
   SpawnedTask().cancel();
 }
 
-// So what is kept does not grow where each Task spawns the next one.
+// Otherwise memory would grow if each Task spawned the next Task.
 TEST(AsyncTaskScope, DropsOuterScopesThatHaveEnded) {
   using Scope = Ref<detail::TaskScope>;
   const auto within = [](Scope outer) {

@@ -136,7 +136,7 @@ TEST_F(AsyncOperation, BoxedOperationsOfDifferentKindsAreOfOneType) {
   EXPECT_EQ(sum, 3);
 }
 
-// Composition in a loop, with one type.
+// A loop composes operations of the same type.
 TEST_F(AsyncOperation, ALoopComposesBoxedOperations) {
   BoxedOperation<Tensor<float>> sum = zeros<float>({4}) | boxed;
   for (int i = 0; i < 10; ++i) sum = add(std::move(sum), ones<float>({4})) | boxed;
@@ -290,7 +290,7 @@ TEST_F(AsyncOperation, KeepsWhatItsTypeHolds) {
   EXPECT_THAT(elements(scale(full<std::int32_t>({1}, -7), -3)), ElementsAre(21));
 }
 
-// As on a target without doubles: the kernels are built for another target than this device's.
+// Imitates a target without doubles: the kernels are built for a target other than this device's.
 TEST_F(AsyncOperation, ATypeThatTheDeviceLacksIsRefusedInWords) {
   const std::string folder = ::testing::TempDir() + "no-doubles";
   std::filesystem::create_directory(folder);

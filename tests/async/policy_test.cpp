@@ -171,7 +171,7 @@ TEST_F(AsyncPolicy, JoinGivesEachPartAQueueOfItsOwn) {
 
 TEST_F(AsyncPolicy, AForeignCoroutineMayLeaveTheQueueToTheRuntime) {
   runtime = open(SingleQueue(queue(1, 1)));
-  // The queue is of the first runtime, which the policy keeps open.
+  // The queue belongs to the first runtime, which the policy keeps open.
   EXPECT_EQ(sync_wait(Where() | on(runtime)).index(), 1u);
 }
 

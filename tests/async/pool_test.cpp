@@ -137,7 +137,7 @@ class AsyncSmallPool : public AsyncPool {
       co_return result.status();
     }(std::move(operation), time));
   }
-  // Otherwise it would wait behind an allocation whose await has ended.
+  // If an allocation whose await has ended still held memory, this allocation would wait for it.
   void expect_free() { EXPECT_TRUE(status_within(20s, to_host(one())).ok()); }
 
   const hal::Pool small = create({.slab_size = 1 << 16, .max_size = 1 << 16});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random tensors: their distributions, and that they depend on the seed alone. The kernels are
+// Random tensors: their distributions, and that they depend only on the seed. The kernels are
 // tested in tests/kernel/shipped_generators_test.cpp.
 #include "halyard/async/random.h"
 

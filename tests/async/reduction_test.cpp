@@ -35,7 +35,7 @@ TEST_F(AsyncReduction, OfAllElementsIsATensorWithoutDimensions) {
   EXPECT_THAT(elements(sum(sum(x))), ElementsAre(66));
 }
 
-// In one launch, two and three.
+// Sizes that take one, two and three launches.
 TEST_F(AsyncReduction, OfAnyNumberOfElements) {
   for (const std::uint64_t n : {1u, 4096u, 4097u, 4096u * 4096u + 1}) {
     EXPECT_THAT(elements(sum(full<float>(n, 0.5f))), ElementsAre(static_cast<float>(n) / 2)) << n;
@@ -139,7 +139,7 @@ TEST_F(AsyncReduction, NansAreSkipped) {
   EXPECT_THAT(elements(argmax(full<float>({2, 3}, -kInfinity), 1)), ElementsAre(0u, 0u));
 }
 
-// In one launch, two and three.
+// Sizes that take one, two and three launches.
 TEST_F(AsyncReduction, Argmax_OfAnyNumberOfElements_IsTheFirstOfTheGreatest) {
   for (const std::uint32_t n : {1u, 4096u, 4097u, 4096u * 4096u + 1}) {
     EXPECT_THAT(elements(argmax(arange<float>(n))), ElementsAre(n - 1)) << n;

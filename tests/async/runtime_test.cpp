@@ -48,7 +48,7 @@ TEST_F(AsyncRuntime, ADeviceOutOfRangeIsToldWhenItIsUsed) {
   EXPECT_THAT(failure_on(runtime.device(2)),
               refused_with(StatusCode::kOutOfRange, "device 2 of a runtime with 2"));
   EXPECT_FALSE(runtime.device(2).hal());
-  // Also for a tree that submits nothing, and in a part.
+  // The same for a tree that submits nothing, and for a part of a tree.
   EXPECT_EQ(sync_wait(as_result(value(1) | on(runtime.device(2)))).status().code(),
             StatusCode::kOutOfRange);
   EXPECT_EQ(failure(zip(value(1) | on(runtime.device(2)), 2)).code(), StatusCode::kOutOfRange);
@@ -96,7 +96,7 @@ TEST_F(AsyncRuntime, ATensorIsCopiedFromDeviceToDevice) {
               ElementsAre(0, 1, 2, 3));
 }
 
-// Parts of one tree on two devices, added on the first device, with one await.
+// A tree with parts on two devices, added on the first device, with a single await.
 TEST_F(AsyncRuntime, ATreeRunsOnSeveralDevices) {
   auto part = [&](std::size_t i) {
     return mul(full<float>({4}, 2.0f), full<float>({4}, static_cast<float>(i + 1))) |
@@ -112,7 +112,7 @@ TEST_F(AsyncRuntime, ATensorOfAnotherRuntimeIsRefused) {
               refused_with(StatusCode::kInvalidArgument, "a tensor of another device"));
 }
 
-// Work of one registry cannot wait for work of another, or copy from it.
+// Work of a registry cannot wait for another registry's work or copy from its memory.
 class AsyncOtherRegistry : public AsyncTest {
  protected:
   ~AsyncOtherRegistry() override {
@@ -190,11 +190,11 @@ TEST_F(AsyncRuntime, KernelsAreSearchedInTheFoldersOfTheCallerFirst) {
       sync_wait(as_result(nowhere(ones<float>({4}) | partition(4))), other).status();
   EXPECT_THAT(failed, refused_with(StatusCode::kNotFound,
                                    "no such file in " + ::testing::TempDir() + "no-such-folder, "));
-  // Finds them beside the program instead.
+  // This runtime finds the files next to the program instead.
   EXPECT_THAT(sync_wait(to_host(relu(ones<float>({4}))), other), Each(1.0f));
 }
 
-// Several threads submit to one queue at once.
+// Several threads submit to the same queue at once.
 TEST_F(AsyncRuntime, ManyThreadsSubmitToOneQueue) {
   const Shared<Tensor<float>> x = run(ones<float>({64}) | share);
   std::vector<std::thread> threads;

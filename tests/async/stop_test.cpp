@@ -20,7 +20,7 @@ class AsyncStop : public testing::SteppedTest {
  protected:
   auto reading() { return to_host(x) | on(runtime.device()) | stop_with(source.get_token()); }
 
-  // By another thread, to any queue.
+  // Waits until another thread has submitted work to any queue.
   void await_submission() {
     for (;; std::this_thread::yield()) {
       for (hal::testing::FakeLane* const lane : control->lanes) {

@@ -153,7 +153,7 @@ TEST_F(DiskCacheTest, ALinkOrAPipeInPlaceOfAnEntryIsNotThere) {
 
 // ---- Many writers ----------------------------------------------------------------------------
 
-// Puts and finds the same few keys. True if every found entry is one that was put.
+// Puts and finds the same few keys. True if every entry that is found was put before.
 bool write_and_read(const DiskCache& cache, int rounds) {
   for (int i = 0; i < rounds; ++i) {
     const ContentHash key{0, static_cast<std::uint64_t>(i % 4)};
@@ -210,7 +210,7 @@ TEST_F(DiskCacheTest, TheLeastRecentlyUsedEntriesMakeRoom) {
   EXPECT_EQ(found(cache, {0, 1}), value);
   EXPECT_EQ(found(cache, {0, 3}), value);
   EXPECT_EQ(found(cache, {0, 4}), value);
-  // A large entry evicts several, and stays itself.
+  // A large entry evicts several others, and is itself kept.
   check(cache.put({0, 5}, bytes_of(std::string(2500, 'y'))));
   EXPECT_EQ(files(), std::vector<std::string>{std::string(31, '0') + "5"});
 }

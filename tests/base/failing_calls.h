@@ -21,8 +21,9 @@ struct FailingCallsObserver final : base::CallObserver {
   std::atomic<int> only{0}, calls{0}, failed{0}, sleeps{0};
 };
 
-// While it exists, and is on, the native calls of one site fail: all, or the n-th. Also counts the
-// sleeps. One at a time. Threads may ask for longer than one exists, so what they ask stays.
+// While an object exists and is on, native calls of one site fail: all of them, or only the n-th.
+// Also counts the sleeps. Only one object may exist at a time. Threads may call the observer after
+// its object is destroyed, so the observer is static.
 class FailingCalls final {
  public:
   explicit FailingCalls(std::string_view site = {}, int only = 0) {

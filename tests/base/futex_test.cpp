@@ -47,7 +47,7 @@ class Sleepers {
   std::vector<std::thread> threads_;
 };
 
-// A thread is asleep soon after it has announced that.
+// A thread sleeps soon after it has announced that it will.
 void let_them_sleep(const FailingCalls& calls, int count) {
   calls.wait_for_sleeps(count);
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
@@ -89,8 +89,8 @@ TEST(Futex, WakesAsManyAsItIsToldOfOneWordOnly) {
   others.join();
 }
 
-// Sleepers of many words share the lists of the table, if there is one: leaving the middle of one
-// after a deadline keeps the rest in it.
+// Sleepers of many words share the lists of the table, if there is one: a sleeper that leaves the
+// middle of a list after its deadline keeps the other sleepers in it.
 TEST(Futex, ASleeperWhoseDeadlinePassesLeavesTheOthersAsleep) {
   const FailingCalls calls;
   constexpr int kWords = 300;

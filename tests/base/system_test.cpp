@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What base/ asks of the system, in whichever form this build has: the answers are the same.
+// The system calls of base/: all implementations of a function return the same results.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -27,7 +27,8 @@
 namespace halyard::base {
 namespace {
 
-// Linux gives no other name to a number that POSIX names, but for those of one number.
+// The C library uses the POSIX names. If a number has two names, both functions choose the same
+// one.
 TEST(ErrorName, IsThatOfTheCLibraryForEveryErrorThatPosixNames) {
   int named = 0;
   for (int number = 0; number < 200; ++number) {
@@ -138,7 +139,7 @@ TEST(Thread, IsJoinedByATryOnceItHasEnded) {
   thread.join();
 }
 
-// Its object may be gone before it ends, and the other way round.
+// The object may be destroyed before the thread ends, or after it.
 TEST(Thread, ThatIsDetachedMayOutliveItsObject) {
   for (int round = 0; round < 200; ++round) {
     static std::atomic<int> begun, ended;

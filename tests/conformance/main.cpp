@@ -36,7 +36,8 @@ constexpr Target kTargets[] = {
     {"stream_and_cpu", "stream://,cpu://?workers=1"},
 #endif
 #ifdef HALYARD_SIM_CUDA_LIBRARY
-    // The others are run by tests/cuda, each as one program, and here with ThreadSanitizer.
+    // tests/cuda runs the other targets, each as a program of its own. With ThreadSanitizer they
+    // run here.
     {"cuda", "cuda://0"},
 #if HALYARD_MORE_OF_CUDA
     {"cuda_two", "cuda://?devices=2&completion_mode=flag"},
@@ -45,7 +46,7 @@ constexpr Target kTargets[] = {
 #endif
 #endif
 #ifdef HALYARD_SIM_HIP_LIBRARY
-    // As for CUDA: tests/hip runs the others.
+    // As for CUDA: tests/hip runs the other targets.
     {"hip", "hip://?devices=2"},
     {"hip_event_graph", "hip://0?completion_mode=event&command_buffer_mode=graph"},
 #endif
@@ -65,7 +66,7 @@ class ConformanceTest : public testing::Test {
  public:
   ConformanceTest(const Case& it, const Target& target) : it_(it), target_(target) {}
   void TestBody() override {
-    // With HALYARD_REQUIRE_VULKAN its absence is a failure.
+    // If HALYARD_REQUIRE_VULKAN is set, a missing device is a failure.
     if (target_.may_be_absent && std::getenv("HALYARD_REQUIRE_VULKAN") == nullptr) {
       static const halyard::Status there = halyard::hal::open(target_.uri).status();
       if (!there.ok()) GTEST_SKIP() << there.to_string();
@@ -103,7 +104,7 @@ int main(int argc, char** argv) {
     }
   }
   const int result = RUN_ALL_TESTS();
-  // Fails if a case left an object behind: its device would not close.
+  // Fails if a case leaked an object: its device would not close.
   const halyard::Status status = halyard::hal::shutdown(std::chrono::seconds(60));
   if (!status.ok()) std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
   return status.ok() ? result : 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An external program whose kernels have checks in the configuration Debug: it reads behind a
-// buffer's end there, and nowhere else.
+// An external program whose kernels have checks in the configuration Debug. Only there it reads
+// past a buffer's end.
 #include <halyard/hal/device.h>
 
 #include <chrono>

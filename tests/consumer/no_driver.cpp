@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An external program for a Halyard that was built without a driver: opening a device must be an
-// error that says so.
+// An external program for a Halyard that was built without a driver: opening a device must return
+// an error that names this cause.
 #include <halyard/halyard.h>
 
 #include <cstdio>

@@ -16,7 +16,8 @@
 namespace {
 constinit std::atomic<std::uint64_t> count{0};
 
-// For this thread: the number of allocations until one fails, and whether later ones do too.
+// This thread's plan: the number of allocations until the next failure, and whether all later
+// allocations fail as well.
 struct Plan {
   std::uint64_t left = 0;  // 0: none fails, or it has failed
   bool later = false;

@@ -11,11 +11,11 @@ namespace halyard::counts {
 // False if a sanitizer has replaced malloc: then nothing is counted.
 bool counts_allocations() noexcept;
 std::uint64_t allocations() noexcept;
-// Those of this thread.
+// The allocations of this thread.
 std::uint64_t thread_allocations() noexcept;
 
 // While it exists, the n-th allocation of this thread fails, counted from 1, and all later ones too
-// if `later`. One at a time.
+// if `later`. Only one may exist at a time.
 class FailingAllocation {
  public:
   explicit FailingAllocation(std::uint64_t n, bool later = false) noexcept;

@@ -168,7 +168,7 @@ TEST_F(Counts, HostCallAllocatesNothing) {
       [&](const hal::SubmitInfo& info) { return queue.host_call([&sum] { ++sum; }, info); });
 }
 
-// A worker with work is awake. It gets some 100 ms of it, and the test sees it start.
+// A worker with work is awake. The test gives it work for some 100 ms and sees it start.
 TEST_F(Counts, SubmissionToAnAwakeWorkerMakesNoSystemCall) {
   const hal::Buffer x = device.allocate({.size = 256 * 1024}).value();
   bool was_awake = false;

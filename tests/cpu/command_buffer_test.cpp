@@ -154,7 +154,7 @@ TEST_F(CpuCommandBuffer, LongChainRunsInOrderAcrossManyVisits) {
   EXPECT_EQ(value(counter), 20'000u);
 }
 
-// The second of its runs is in order, to be timed: over many visits, with a job in between.
+// The second run is in order, because it is timed. It takes many visits, with a job in between.
 TEST_F(CpuCommandBuffer, AGraphOfShortCommandsRunsAllOfThemHoweverItIsRun) {
   constexpr std::uint32_t kCounters = 20'000;
   const auto device = device_with(1);

@@ -191,7 +191,7 @@ TEST(CpuLane, NotifiesEachThatIsArmedWhenItsSequenceIsReached) {
   }
 }
 
-// One thread may wait for two values of one lane, in either order.
+// A thread may wait for two values of the same lane, in either order.
 TEST(CpuLane, OfTwoArmingsTheLowerIsNotifiedInTime) {
   auto device = stepped_device();
   auto& lane = lane_of(*device);

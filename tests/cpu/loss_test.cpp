@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Work that does not end in time, on a device that is lost for it.
+// Work that does not end in time, so its device is lost.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// flags[1] is set as it begins; it ends once flags[0] is.
+// Sets flags[1] when it begins, and ends once flags[0] is set.
 constexpr std::string_view kSpin = R"(
 #include <halyard/kernel.h>
 HY_KERNEL(spin, 1, 1, 1, HY_INOUT(uint, flags)) {
@@ -70,7 +70,7 @@ TEST_P(HostLoss, HoldsUpNeitherItsFailuresNorOtherDevicesNorTheEndThoughItsWorkD
     const hal::Semaphore behind = other.create_semaphore().value();
     check(lost.queue().dispatch(spin(lost), {.items = {1}}, {flags}, {}, {.signal = {{hung, 1}}}));
     check(other.queue().barrier({.wait = {{hung, 1}}, .signal = {{behind, 1}}}));
-    // On the worker: a wait might run it itself.
+    // Waits until the kernel runs on the worker, because a waiting thread might run it itself.
     while (std::atomic_ref(words[1]) == 0) std::this_thread::yield();
 
     EXPECT_EQ(hung.wait(1, 20s).code(), StatusCode::kDeviceLost);
@@ -80,7 +80,7 @@ TEST_P(HostLoss, HoldsUpNeitherItsFailuresNorOtherDevicesNorTheEndThoughItsWorkD
     check(other.queue().host_call([] {}, {.wait = {{done, 1}}, .signal = {{done, 2}}}));
     EXPECT_TRUE(done.wait(2, 20s).ok());
     EXPECT_TRUE(lost.queue().wait_idle(20s).ok());
-    // For a second.
+    // Held for a second, then kept until the process ends.
     EXPECT_THAT(lost.dump_timelines(),
                 AnyOf(HasSubstr("failed, and held"), HasSubstr("kept for good")));
   }

@@ -226,7 +226,7 @@ TEST(TaskPlan, OrdersAsBarriersEventsAndEdgesAreDefined) {
           r.reset(random() % kEvents);
           break;
         default: {
-          if (random() % 3 != 0) {  // else the same as before
+          if (random() % 3 != 0) {  // otherwise the previous predecessors
             after.clear();
             const unsigned most = random() % 2 == 0 ? 3 : 8;
             for (unsigned edges = random() % most; edges != 0 && !commands.empty(); --edges) {

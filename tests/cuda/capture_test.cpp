@@ -65,8 +65,9 @@ class CudaCapture : public CudaTest {
     (void)cuda.cuDevicePrimaryCtxRelease(0);
   }
 
-  // While it exists: begins a capture before the first call of a function, as another thread may at
-  // any time. One at a time. Threads may ask for longer than one exists, so what they ask stays.
+  // While an object exists, begins a capture before the first call of a function, as another thread
+  // may at any time. Only one object may exist at a time. Threads may call the observer after its
+  // object is destroyed, so the observer is static.
   class BeginsBefore {
    public:
     BeginsBefore(CudaCapture& test, std::string_view function) {
@@ -90,13 +91,13 @@ class CudaCapture : public CudaTest {
     static inline CaptureBeginner observer;
   };
 
-  // With one fill of the owner's.
+  // The owner captures a single fill.
   void begin_capture(int mode, CUstream captured) {
     ASSERT_EQ(begin_capture_(captured, mode), CUDA_SUCCESS);
     ASSERT_EQ(cuda.cuMemsetD32Async(memory_, 1u, std::size_t{1}, captured), CUDA_SUCCESS);
   }
   void begin_capture(int mode) { begin_capture(mode, stream); }
-  // The capture is valid, and has that fill alone.
+  // Verifies that the capture is valid and contains only that fill.
   void end_capture(CUstream captured, std::size_t expected = 1) {
     CUgraph graph = nullptr;
     std::size_t nodes = 0;
@@ -112,7 +113,7 @@ class CudaCapture : public CudaTest {
     EXPECT_THAT(std::string(status.message()), HasSubstr("the stream is being captured"));
   }
 
-  // Holds what follows in the stream until it is opened.
+  // Holds all later work of the stream until it is opened.
   struct Gate {
     Gate(const Functions& cuda, CUstream stream) {
       const CUhostFn hold = [](void* gate) {
@@ -175,13 +176,13 @@ TEST_F(CudaCapture, Submission_IntoACapturedStream_FailsAlone) {
       CUevent event = nullptr;
       ASSERT_EQ(cuda.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
       expect_captured(hal::record_event(theirs, event, {}));
-      // The device and its other queues go on.
+      // The device and its other queues continue to work.
       const hal::Semaphore s = semaphore();
       EXPECT_TRUE(device.status().ok()) << device.status().to_string();
       check(device.queue().fill(x, 2, 4, {.signal = {{s, 1}}}));
       check(s.wait(1, kForever));
       end_capture();
-      // So does this one once the capture has ended.
+      // The queue itself continues to work once the capture has ended.
       check(theirs.fill(x, 3, 4, {.wait = {{s, 1}}, .signal = {{s, 2}}}));
       check(s.wait(2, kForever));
       EXPECT_EQ(x.map().value().as<std::uint32_t>()[0], 3u);
@@ -219,7 +220,7 @@ TEST_F(CudaCapture, EarlierWork_OfAStreamThatIsCapturedNow_EndsAndIsWaitedFor) {
   }
 }
 
-// The commands, or the event behind them, may be part of the owner's graph then.
+// The commands, or the event after them, may then be part of the owner's graph.
 TEST_F(CudaCapture, Submission_DuringWhichACaptureBegins_FailsAlone) {
   for (const char* const uri : kModes) {
     for (const char* const function : {"cuMemsetD32Async", "cuEventRecord"}) {
@@ -236,7 +237,7 @@ TEST_F(CudaCapture, Submission_DuringWhichACaptureBegins_FailsAlone) {
         check(theirs.fill(x, 1, 4, {.signal = {{s, 1}}}));
       }
       expect_captured(s.wait(1, kForever));
-      // Not into x: the fill that failed may be in the stream and run still.
+      // Not into x: the failed fill may be in the stream and may still run.
       check(device.queue().fill(y, 2, 4, {.signal = {{t, 1}}}));
       check(t.wait(1, kForever));
       EXPECT_TRUE(device.status().ok()) << device.status().to_string();
@@ -249,7 +250,7 @@ TEST_F(CudaCapture, Submission_DuringWhichACaptureBegins_FailsAlone) {
   }
 }
 
-// A recording of more commands than a lane takes at once goes into it in parts.
+// A recording of more commands than a lane takes at once is issued in parts.
 TEST_F(CudaCapture, RestOfARecording_WhoseStreamIsCapturedMeanwhile_Fails) {
   const hal::Device device = registry.open("cuda://0?command_buffer_mode=stream").value();
   const hal::Queue theirs = hal::import_stream(device, stream).value();
@@ -289,7 +290,7 @@ TEST_F(CudaCapture, Device_ThatClosesWhileItsImportedStreamIsCaptured_LeavesTheC
   }
 }
 
-// A blocking stream that is captured: the legacy stream would wait for it.
+// A blocking stream is captured. The legacy stream would wait for it.
 TEST_F(CudaCapture, LegacyStream_WhileAStreamThatItWaitsForIsCaptured_FailsAlone) {
   const hal::Device device = registry.open("cuda://0").value();
   const hal::Queue theirs = hal::import_stream(device, reinterpret_cast<void*>(1)).value();
@@ -322,7 +323,7 @@ TEST_F(CudaCapture, Checks_OfASubmission_AreTwoCallsAndOfImportedStreamsOnly) {
   EXPECT_EQ(calls.count("cuEventRecord"), 0) << "the marker is there";
 }
 
-// What the engine asks of a lane at any time.
+// The engine may call these functions of a lane at any time.
 TEST_F(CudaCapture, Lane_OnACapturedStream_IsProbedMarkedAndAbandonedWithoutEndingTheCapture) {
   using Lane = stream::Lane<CudaApi, stream::StreamCommands<CudaApi>>;
   const CudaApi api = CudaApi::of(cuda, library().devices()[0], false);

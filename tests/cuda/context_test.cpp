@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The context and the capture mode of a thread are its user's, whatever is called.
+// No call changes the user's context or capture mode of a thread.
 #include <dlfcn.h>
 
 #include <cstdint>

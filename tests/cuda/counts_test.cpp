@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How many calls of CUDA's, and on which threads, common patterns of submissions cost.
+// The number of CUDA calls, and their threads, of common patterns of submissions.
 #include <gmock/gmock.h>
 
 #include <cstdint>
@@ -56,7 +56,7 @@ TEST_F(CudaCounts, TheBytesOfAnUpdateLieInPinnedMemory) {
   check(done.wait(1, kForever));
 }
 
-// As many as a lane holds.
+// The capacity of a lane.
 TEST_F(CudaCounts, AChainOnALaneIsALaunchEachAndAMarkerForEach32) {
   constexpr int kChain = kMaxInFlight;
   const NativeCalls calls;
@@ -79,7 +79,8 @@ TEST_F(CudaCounts, AParkedChainIsALaunchEachAndAMarkerForEach32) {
   }
   EXPECT_EQ(calls.count("cuLaunchKernel"), 0);
   check(done.signal(1));
-  // What a signal issues itself is bounded. The rest is issued by a thread of Halyard's.
+  // The signalling thread issues a bounded number of submissions. A thread of Halyard issues the
+  // rest.
   while (calls.count("cuLaunchKernel") < kChain) base::spin_pause();
   EXPECT_LE(calls.count("cuEventRecord"), kChain / 32);
   EXPECT_EQ(calls.count("cuStreamWaitEvent"), 0);

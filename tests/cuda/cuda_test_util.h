@@ -14,7 +14,7 @@
 
 namespace halyard::cuda {
 
-// A registry with this driver alone, on the simulated library.
+// A registry with only this driver, on the simulated library.
 class CudaTest : public ::testing::Test {
  protected:
   CudaTest() {

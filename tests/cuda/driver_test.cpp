@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What cuda:// names, and what its devices say of themselves.
+// The devices that cuda:// names, and the properties that they report.
 #include "drivers/cuda/driver.h"
 
 #include <dlfcn.h>

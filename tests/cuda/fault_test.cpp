@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A library that is too old, has no device, or fails: CMakeLists.txt runs each case in a process of
-// its own with the variables of the simulated library that it needs.
+// A library that is too old, has no device, or fails: CMakeLists.txt runs each case in a separate
+// process, with the environment variables of the simulated library that it needs.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -68,7 +68,7 @@ TEST_F(CudaFault, AnImageThatIsRefusedIsReported) {
   EXPECT_TRUE(device.load(kernels()).ok());
 }
 
-// One waiter for each of them, asleep before the fault.
+// Loses a device with a sleeping waiter for each of its semaphores.
 void CudaFault::lose(const char* uri) {
   const hal::Device device = registry.open(uri).value();
   const hal::Buffer x = device.allocate({.size = 256}).value();
@@ -89,7 +89,7 @@ void CudaFault::lose(const char* uri) {
   one.join();
   two.join();
   EXPECT_EQ(device.status().code(), StatusCode::kDeviceLost);
-  // The other GPU goes on.
+  // The other GPU continues.
   const hal::Device other = registry.open("cuda://1").value();
   EXPECT_TRUE(other.status().ok());
   const hal::Semaphore filled = other.create_semaphore().value();

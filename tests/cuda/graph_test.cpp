@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Recordings as CUDA graphs: what a replay costs in native calls, what it writes, and what becomes
-// of a replay that CUDA refuses. CMakeLists.txt also runs these on the strict simulated library.
+// Recordings as CUDA graphs: the native calls of a replay, its results, and the fallback if CUDA
+// refuses a graph. CMakeLists.txt also runs these on the strict simulated library.
 #include <gmock/gmock.h>
 
 #include <array>
@@ -50,7 +50,7 @@ class CudaGraph : public CudaTest {
     }
     return device_;
   }
-  // Of zeros.
+  // A buffer of zeros.
   hal::Buffer words(std::uint32_t count = kItems,
                     hal::MemoryType type = hal::MemoryType::kHostVisible) {
     const hal::Buffer buffer = device().allocate({.size = count * 4, .memory = type}).value();
@@ -158,7 +158,7 @@ TEST_F(CudaGraph, ReplayWithThreeOtherNumbers_IsThreeUpdatesAndOneLaunch) {
   EXPECT_EQ(word(y, 19 * kItems), 19u);
 }
 
-// One node that uses two slots that changed is updated once, with both.
+// A node that uses two changed slots is updated once, with both.
 TEST_F(CudaGraph, NodeWithTwoOtherSlots_IsUpdatedOnce) {
   NativeCalls calls;
   hal::Recorder recorder(device());
@@ -372,7 +372,8 @@ TEST_F(CudaGraph, Automatically_RefusedGraphsPauseAndComeBack) {
   EXPECT_EQ(native.counts().launches, 1u);
 }
 
-// A length that changes each time is no update, and a graph that is built each time no gain.
+// A changed length cannot be updated in a graph, and a graph that is built for every replay gains
+// nothing.
 TEST_F(CudaGraph, Automatically_GraphsThatAreBuiltEachTimePause) {
   hal::Recorder recorder(device("auto"));
   const hal::Buffer x = words();
@@ -410,7 +411,7 @@ TEST_F(CudaGraph, ModeStream_HasNoGraphs) {
   EXPECT_EQ(commands.object()->native().instances().count, 0u);
 }
 
-// More than an empty lane takes: one launch instead of parts.
+// More commands than an empty lane takes: a single launch instead of parts.
 TEST_F(CudaGraph, Automatically_ADeepRecordingIsOneLaunchAtOnce) {
   NativeCalls calls;
   constexpr std::uint32_t kCommands = 5000;

@@ -11,7 +11,7 @@
 
 namespace {
 
-// Those that are macros in cuda.h, read before it hides them.
+// Functions that are macros in cuda.h, taken before the macros hide them.
 namespace before {
 constexpr unsigned kAllocPortable = halyard::cuda::CU_MEMHOSTALLOC_PORTABLE;
 constexpr unsigned kAllocMapped = halyard::cuda::CU_MEMHOSTALLOC_DEVICEMAP;
@@ -24,7 +24,8 @@ constexpr std::uintptr_t kBufferSize = halyard::cuda::CU_LAUNCH_PARAM_BUFFER_SIZ
 
 }  // namespace
 
-// Behind the driver's header: this one's macros rename functions to their versions.
+// Included after the driver's header, because the macros of cuda.h rename functions to their
+// versions.
 #include <cuda.h>
 #include <cudaTypedefs.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which image of a file a device runs, what is kept on disk, and what kernels occupy.
+// The image of a file that a device runs, the disk cache, and the resources that kernels occupy.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -69,7 +69,7 @@ class CudaImages : public CudaTest {
          .images = std::move(images),
          .sources = {}});
   }
-  // What the kernel of `file` writes.
+  // Returns the word that the kernel "put" writes.
   static std::uint32_t run(const hal::Device& device, const hal::Executable& executable) {
     const hal::Buffer y =
         device.allocate({.size = 4, .memory = hal::MemoryType::kHostVisible}).value();
@@ -83,7 +83,7 @@ class CudaImages : public CudaTest {
     const hal::Device device = registry.open(uri).value();
     return run(device, device.load(bytes, "test.hyx").value());
   }
-  // Machine code of the library's own linker.
+  // Machine code from the library's own linker.
   static std::string cubin(const std::string& text) {
     const auto device = Device::create({.uri = "cuda://0"}, library(), 0, {}).value();
     const stream::Inside inside(*device->entry_guard());
@@ -114,7 +114,7 @@ TEST_F(CudaImages, RunsTheBestImageThatTheDeviceTakes) {
 }
 
 TEST_F(CudaImages, MachineCodeOfAnotherGpuGivesWayToPtx) {
-  std::string elf(64, '\0');  // what the simulated library answers with NO_BINARY_FOR_GPU
+  std::string elf(64, '\0');  // refused by the simulated library: NO_BINARY_FOR_GPU
   elf.replace(0, 5, "\x7f"
                     "ELF\x02");
   elf[18] = '\xbe';  // EM_CUDA

@@ -72,7 +72,7 @@ TEST_F(CudaMemory, ThatTheHostSeesMayBeManaged) {
   EXPECT_EQ(make(other, hal::MemoryType::kDeviceLocal), 0);
   const hal::Buffer x =
       other.allocate({.size = 4096, .memory = hal::MemoryType::kHostVisible}).value();
-  // Zero in adversarial mode, which has no concurrent managed access: pinned there.
+  // Zero in adversarial mode, which has no concurrent managed access, so the memory is pinned.
   EXPECT_EQ(calls.take("cuMemAllocManaged"), library().devices()[0].concurrent_managed ? 1 : 0);
   const hal::Mapping mapping = x.map().value();
   mapping.as<std::uint32_t>()[1] = 7;

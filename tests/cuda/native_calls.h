@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NativeCalls: the calls of this driver while it lives, counted, and made to fail. One at a time.
-// Threads of the runtime may ask for longer than a test, so what they ask stays.
+// NativeCalls: counts the calls of this driver while it lives, and makes them fail. Only one may
+// exist at a time. Threads of the runtime may call the observer after a test, so the observer is
+// static.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -53,7 +54,7 @@ class NativeCalls {
     for (auto& count : observer.counts) count = 0;
     observer.elsewhere = 0;
   }
-  // Of all functions whose names begin so.
+  // The calls of all functions whose names begin with `prefix`.
   int count(std::string_view prefix) const {
     const auto sites = base::call_sites();
     const std::string name = "cuda." + std::string(prefix);
@@ -67,13 +68,13 @@ class NativeCalls {
     EXPECT_TRUE(found) << "no site " << name;
     return sum;
   }
-  // Since the last time.
+  // The calls since the last take().
   int take(std::string_view prefix) {
     const int calls = count(prefix);
     reset();
     return calls;
   }
-  // On threads other than the one that made this.
+  // The calls on other threads than the creating thread.
   int elsewhere() const { return observer.elsewhere; }
 
   // The next `times` calls of `function` fail with `error`.

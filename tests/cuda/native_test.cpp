@@ -16,7 +16,7 @@
 namespace halyard::cuda {
 namespace {
 
-// Holds what follows in a stream until it is opened: a host function waits for it.
+// Holds all later work of a stream until it is opened: a host function waits for it.
 class Gate {
  public:
   Gate(const Functions& cuda, CUstream stream) {
@@ -43,7 +43,7 @@ class Gate {
 class CudaNative : public CudaTest {
  protected:
   CudaNative() {
-    // As a program of CUDA's does: the primary context, current on this thread.
+    // As in a CUDA program: the primary context is current on this thread.
     EXPECT_EQ(cuda.cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
     EXPECT_EQ(cuda.cuCtxSetCurrent(context), CUDA_SUCCESS);
     stream = make_stream();
@@ -70,13 +70,13 @@ class CudaNative : public CudaTest {
               CUDA_SUCCESS);
   }
   std::uint32_t word() const { return x.map().value().as<std::uint32_t>()[0]; }
-  // x += `by`, by a queue of Halyard's, on the device as soon as `wait` is.
+  // Submits x += `by` to a queue of Halyard, after `wait`.
   void add(std::uint32_t by, hal::Point wait, hal::Point signal) const {
     check(device.queue().dispatch(add_, {.items = {1}}, {x, x}, {by, std::uint32_t{1}},
                                   {.wait = {wait}, .signal = {signal}}));
   }
 
-  // Long enough for work that nothing holds to run: that of a queue of its own does, many times.
+  // Takes long enough for unblocked work to run: work of another queue runs many times meanwhile.
   void give_time() const {
     const hal::Queue other = device.create_queue({}).value();
     const hal::Semaphore done = device.create_semaphore().value();

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Trains the digits on cpu:// and on another driver, and fails if the weights differ in a bit.
 #
-#   cmake -DPROGRAM=<digits> -DDRIVER=cuda|hip -DDEVICES=<what follows its ://> -DFOLDER=<for the weights> -P same_digits.cmake
+#   cmake -DPROGRAM=<digits> -DDRIVER=cuda|hip -DDEVICES=<the rest of the URI, after ://> -DFOLDER=<for the weights> -P same_digits.cmake
 string(MAKE_C_IDENTIFIER "${PROGRAM} ${DEVICES}" name)
 get_filename_component(name ${name} NAME)
 set(on_cpu cpu://)

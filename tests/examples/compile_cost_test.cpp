@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What it costs to compile a program with async: the trainer of `digits`, compiled as in this build
-// but without a cache. Compares what the compiler allocates for its trees and its code, which the
-// machine and its load do not change; reports the time.
+// The cost of compiling a program with async: the trainer of `digits`, compiled as in this build
+// but without a cache. Compares the memory that the compiler allocates for its trees and its code,
+// which does not depend on the machine or its load. The time is only reported.
 #include <cstdio>
 #include <cstdlib>
 

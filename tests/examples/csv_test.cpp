@@ -57,7 +57,7 @@ TEST_F(Csv, LastLineMayLackItsNewline) {
 }
 
 TEST_F(Csv, EveryShorterFileIsRefused) {
-  // At each byte of the last rows, and at some everywhere else.
+  // Cuts the file at each byte of the last rows, and at some bytes before them.
   for (std::size_t size = 0; size + 1 < text_.size();
        size += size + 400 < text_.size() ? 9973 : 1) {
     EXPECT_NE(complaint(text_.substr(0, size)), "") << size;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Documents that are programs: CMakeLists.txt compiles their C++ blocks, and what a block prints
-// follows it directly.
+// Documents that are programs: CMakeLists.txt compiles their C++ blocks. The output of a block
+// follows it in the document.
 #include <sstream>
 
 #include "program.h"

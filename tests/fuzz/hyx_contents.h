@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Converts a .hyx file that was read to the contents of one to write.
+// Converts a .hyx file that was read to contents that can be written.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Any text as a Metal source: its kernels are read, its names renamed, and it is compared with a
-// description. Renaming changes neither what is read nor how much.
+// Any text as a Metal source: the fuzzer reads its kernels, renames its names and compares it with
+// a description. Renaming must change neither the kernels that are read nor their number.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

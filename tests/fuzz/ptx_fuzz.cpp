@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX texts: parsed, and what a text defines is run for a few instructions, since a module that
-// parses may still do anything with its memory.
+// Parses PTX texts and runs their kernels for a few instructions, because a module that parses may
+// still do anything with its memory.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -124,7 +124,7 @@ inline constexpr GraphEdge kProgrammaticEdge = {1, 0, 1, {}};
   X(launch_graph, cuGraphLaunch, (GraphExec, Stream))                                        \
   X(destroy_exec, cuGraphExecDestroy, (GraphExec))
 
-// A function that the driver is too old for is null.
+// A function that an old driver lacks is null.
 struct Api {
 #define HALYARD_CUDA_MEMBER(member, name, parameters) int(*member) parameters = nullptr;
   HALYARD_CUDA_FUNCTIONS(HALYARD_CUDA_MEMBER)
@@ -141,14 +141,14 @@ struct Gpu {
   unsigned compute_capability;  // 90 for sm_90
 };
 
-// Finds the NVIDIA GPU of this machine: returns the reason if there is none, else an empty string,
-// with the GPU in `gpu`. HALYARD_LIBCUDA names a library to load instead of libcuda.so.1.
+// Finds the NVIDIA GPU of this machine and writes it to `gpu`. Returns an empty string, or the
+// reason if there is no GPU. HALYARD_LIBCUDA names a library to load instead of libcuda.so.1.
 std::string find_gpu(Gpu& gpu);
 
 // The GPU of this process; the first call finds it. Throws std::runtime_error if there is none.
 const Gpu& gpu();
 
-// Throws std::runtime_error that names `what` and CUDA's error.
+// Throws std::runtime_error with `what` and CUDA's error if `result` is an error.
 void check(int result, const char* what);
 
 }  // namespace halyard::testing::cuda

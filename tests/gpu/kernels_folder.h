@@ -6,7 +6,7 @@
 
 namespace halyard::testing {
 
-// The folder `kernels` beside the program, copied together with it.
+// The folder `kernels` next to the program, copied together with it.
 inline std::string kernels_folder() {
   return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "kernels/").string();
 }

@@ -35,7 +35,7 @@ std::vector<double> chain_time(std::size_t kernels, const std::function<void(Str
   return samples;
 }
 
-// Both threads launch at once; the samples are those of the first one.
+// Both threads launch at the same time. The samples are those of the first thread.
 std::vector<double> launches_beside_another_thread(const EmptyKernels& kernels) {
   std::atomic<bool> stop = false;
   std::jthread other([&] {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Costs of events, values in memory, host synchronization, memory, and the host alone.
+// Costs of events, values in memory, host synchronization and memory, and of host work without a
+// GPU.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>

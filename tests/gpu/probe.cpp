@@ -9,7 +9,7 @@
 namespace halyard::testing::probe {
 namespace {
 
-// PTX of an old architecture, which every device of today takes.
+// PTX of an old architecture, which every current device accepts.
 constexpr const char* kPtx = R"(
 .version 7.0
 .target sm_60

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Questions to a CUDA driver, of which many programs believe the wrong answer. A probe makes calls
-// and returns the answer as text; beside it stands what the simulated libcuda answers, which comes
-// from cuda.h. Everything is of the driver API, found by name when it is called.
+// Questions about a CUDA driver's behaviour that many programs get wrong. A probe makes calls and
+// returns the answer as text. Next to it is the answer of the simulated libcuda, which follows
+// cuda.h. Only the driver API is used; each function is found by name when it is called.
 #pragma once
 
 #include <condition_variable>
@@ -61,7 +61,8 @@ class Gate {
   Gate& operator=(const Gate&) = delete;
 
   void open();
-  // What a call that has returned did, as long as nothing but the time has opened the gate.
+  // Reports whether a call that has returned waited for the stream. Precondition: open() was not
+  // called, so only the two seconds can have opened the gate.
   std::string what_the_call_did();
 
  private:
@@ -73,11 +74,11 @@ class Gate {
   std::thread timer_;
 };
 
-// Where the process of a probe writes its answer, if it ends before it can return it.
+// The file to which a probe writes its answer if its process ends before the probe returns.
 inline int answer_file = -1;
 
 struct Probe {
-  const char* point;  // in the order of the list, with a letter if it has several
+  const char* point;  // its number in the list, with a letter if several probes share it
   const char* question;
   const char* simulated;  // the answer of the simulated libcuda
   std::string (*ask)();

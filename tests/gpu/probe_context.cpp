@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Probes of what a thread may call without a current context, or with another one, of memory of
-// graphs, and of ends of processes. cuda.h does not say which calls need a context, except for the
-// default streams ("default stream specified with no current context", cuMemFreeAsync).
+// Probes of the calls that a thread may make without a current context or with another context, of
+// the memory of graphs, and of the ends of processes. cuda.h does not say which calls need a
+// context, except for the default streams ("default stream specified with no current context",
+// cuMemFreeAsync).
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,7 +20,7 @@ void add(std::string& answer, const char* what, int result) {
   answer += std::string(what) + " " + name_of(result);
 }
 
-// What `body` answers on a thread without a current context.
+// The answer of `body` on a thread without a current context.
 template <class Body>
 std::string without_context(Body body) {
   std::string answer;
@@ -178,7 +179,7 @@ std::string launch_before_the_free() {
   return answer;
 }
 
-// No document of the driver API says it. Programs see CUDA_ERROR_NOT_INITIALIZED:
+// The documents of the driver API do not mention it. Programs get CUDA_ERROR_NOT_INITIALIZED:
 // triton-lang/triton, pull request 10443.
 std::string calls_in_a_child() {
   make_context();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Asks a CUDA driver the questions of the probes and prints its answers beside those of the
+// Asks a CUDA driver the questions of the probes and prints its answers next to those of the
 // simulated libcuda. Exits with 0 whatever the answers are, and with 77 without a GPU.
 //
 // usage: gpu-probes [POINT...]
@@ -20,7 +20,8 @@ namespace {
 constexpr int kNoGpu = 77;
 constexpr unsigned kMostSeconds = 20;
 
-// Asks in a process of its own, because some probes end a process's use of CUDA, or the process.
+// Runs the probe in a separate process, because some probes end a process's use of CUDA, or the
+// process.
 std::string ask(const Probe& probe) {
   int ends[2];
   if (pipe(ends) != 0) return "no pipe";
@@ -51,7 +52,8 @@ std::string ask(const Probe& probe) {
   return answer;
 }
 
-// What the driver says of itself, also asked in a process, so that no child inherits its state.
+// The driver's description of itself. A process of its own asks for it, so that no later child
+// inherits the driver's state.
 std::string describe() {
   return ask({"", "", "", [] {
                 char name[256] = {};

@@ -173,7 +173,7 @@ std::string after_a_fault() {
   return name_of(fault) + ", allocation " + name_of(allocation) + ", new context " +
          name_of(context);
 }
-// What the calls of a process answer after a fault is in cuda.h for none of them alone.
+// cuda.h does not state, for any particular call, its result after a fault.
 Handle retain_primary() {
   Handle context = nullptr;
   call("cuDevicePrimaryCtxRetain", &context, 0);
@@ -273,7 +273,7 @@ std::string host_pointer_of_managed() {
       call("cuMemHostGetDevicePointer_v2", &address, reinterpret_cast<void*>(make_managed()), 0U));
 }
 
-// cuModuleUnload does not say.
+// cuda.h does not specify this for cuModuleUnload.
 std::string unload_in_flight() {
   make_context();
   Handle module = nullptr;

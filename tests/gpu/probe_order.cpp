@@ -195,7 +195,8 @@ Handle instantiate(Handle graph) {
   return exec;
 }
 
-// CUDA_MEMSET_NODE_PARAMS does not say what a value beyond its element writes.
+// CUDA_MEMSET_NODE_PARAMS does not specify which bits of a value larger than its element are
+// written.
 std::string memset_beyond(unsigned element_size, std::size_t width) {
   const Handle context = make_context(), stream = make_stream(), graph = make_graph();
   Handle node = nullptr;
@@ -242,7 +243,7 @@ CopyNode copy_of_a_word(Address to, Address from) {
 }
 
 // cuGraphExecMemcpyNodeSetParams: the source must be "allocated from the same contexts as the
-// original"; that the original still exists it does not ask.
+// original"; it does not require that the original still exists.
 std::string copy_whose_source_was_freed() {
   const Handle context = make_context(), stream = make_stream(), graph = make_graph();
   const Address a = make_words(1), first = make_words(1), second = make_words(1);
@@ -260,7 +261,7 @@ std::string copy_whose_source_was_freed() {
   return name_of(set) + ", launch " + name_of(launch) + ", writes " + std::to_string(read_word(a));
 }
 
-// Nothing says whether a node names the memory or its address.
+// The documentation does not specify whether a node refers to the memory or to its address.
 std::string copy_whose_source_was_replaced(bool pinned) {
   const Handle context = make_context(), stream = make_stream(), graph = make_graph();
   const Address a = make_words(1);
@@ -373,8 +374,8 @@ std::string allocate_during_a_capture(int capture_mode, int thread_mode) {
 std::string allocate_during_anothers_capture() { return allocate_during_a_capture(0, 0); }
 std::string allocate_relaxed_during_a_capture() { return allocate_during_a_capture(0, 2); }
 
-// A capture forbids what is "not enqueued asynchronously to a stream": in a thread, beside another
-// one's global capture.
+// A capture forbids calls that are "not enqueued asynchronously to a stream". Makes such calls in a
+// thread while another thread has a global capture.
 template <class F>
 std::string beside_a_capture(F&& make_calls) {
   const Handle context = make_context(), stream = make_stream();

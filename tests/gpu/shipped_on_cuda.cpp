@@ -92,7 +92,7 @@ struct CudaKernels final : DeviceKernels {
     check(gpu().api.get_function(&function, module, std::string(kernel).c_str()),
           "cuModuleGetFunction");
     const auto& [x, y, z] = info.workgroup_size;
-    // Halyard runs no group then; the driver refuses a grid without blocks.
+    // Halyard then runs no group. The driver refuses a grid without blocks.
     if (groups.x == 0 || groups.y == 0 || groups.z == 0) return {};
     check(gpu().api.launch(function, groups.x, groups.y, groups.z, x, y, z, 0, nullptr, nullptr,
                            extra),

@@ -28,7 +28,7 @@ namespace halyard::testing::cuda {
 
 // Error codes of the driver API.
 constexpr int kSuccess = 0, kInvalidValue = 1, kNotFound = 500, kNotReady = 600;
-// Of the order of a real driver's limit.
+// Similar to a real driver's limit.
 constexpr std::size_t kDepth = 1024;
 
 struct FunctionTag {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A libcuda that times calls of the one it is linked with, whose functions it has besides:
+// A libcuda that forwards to the real libcuda, with which it is linked, and times some of the
+// calls:
 //
 //     HALYARD_CUDA_LIBRARY=$PWD/libcuda-timed.so halyard-bench --filter N2
 //
-// When the process ends it prints, to stderr, how long each call took, and how long a thread was
-// elsewhere between two calls. Callers that found a function by cuGetProcAddress, as Halyard does,
-// are told from those that found it by dlsym, as the raw arms of halyard-bench do. A call costs 20
-// to 30 ns more than without. Needs CUDA 12, and x86-64 for its clock.
+// When the process ends it prints, to stderr, the duration of each call, and the time between two
+// calls of a thread. Callers that found a function by cuGetProcAddress, as Halyard does, are listed
+// apart from callers that found it by dlsym, as the raw arms of halyard-bench do. Timing adds 20 to
+// 30 ns to a call. Needs CUDA 12, and x86-64 for its clock.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <time.h>
@@ -63,7 +64,8 @@ struct Call {
   Function function{};
   bool asked_for = false;  // found by cuGetProcAddress
 };
-// Touched before it is used, so that no call pays for a new page. What is more is not noted.
+// Initialized in advance, so that no call pays for a new page. Calls beyond its size are not
+// recorded.
 std::vector<Call> calls(4'000'000);
 std::atomic<std::size_t> count{0};
 std::atomic<std::uint32_t> threads{0};

@@ -50,7 +50,7 @@ class SteadyState : public testing::FakeWorld {
 TEST_F(SteadyState, TheCountIsReal) {
   if (!counts::counts_allocations()) GTEST_SKIP() << "a sanitizer has replaced malloc";
   const std::uint64_t before = counts::allocations();
-  void* volatile memory = std::malloc(1);  // volatile: else the compiler removes both pairs
+  void* volatile memory = std::malloc(1);  // volatile, so that the compiler keeps both pairs
   std::free(memory);
   int* volatile number = new int;
   delete number;
@@ -86,7 +86,7 @@ TEST_F(SteadyState, CopiesAcrossDevicesAllocateNothing) {
   const Queue copies = other.queue(QueueKind::kCopy);
   std::uint64_t turn = 0;
   expect_no_allocation([&](const SubmitInfo& info) {
-    // One piece, seldom several.
+    // Usually a single piece, seldom several.
     const std::uint64_t length = ++turn % 100 == 0 ? 3 << 20 : 64;
     const Queue& on = turn % 2 == 0 ? queue : copies;
     if (turn % 3 == 0) return on.copy({theirs, 0, length}, {mine, 0, length}, info);
@@ -172,7 +172,7 @@ TEST_F(SteadyState, ARefusedSubmissionLeavesNoBlockBehind) {
   });
 }
 
-// With one allocation after the other failing, until none does.
+// Fails one allocation per round, each time the next, until none fails.
 TEST_F(SteadyState, ARecordingThatLacksMemoryIsRefused) {
   if (!counts::counts_allocations()) GTEST_SKIP() << "a sanitizer has replaced malloc";
   const Event event = device.create_event().value();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The checking mode (?check=1): work that accesses the same memory and that nothing orders.
+// The checking mode (?check=1): finds unordered work that accesses the same memory.
 #include <vector>
 
 #include "hal/fake_driver.h"

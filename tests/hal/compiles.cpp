@@ -22,6 +22,6 @@ Status submit(const hal::Queue& queue, const hal::Semaphore& s, const hal::Buffe
   check(queue.execute(commands, execute));
 
   const std::array<hal::Point, 2> both = {{{s, 1}, {s, 2}}};
-  const hal::Points some = std::span(both).subspan(1);  // a view of what stays
+  const hal::Points some = std::span(both).subspan(1);  // a view of an array that lives longer
   return hal::wait_all(some);
 }

@@ -72,7 +72,7 @@ class CopyGraph : public ::testing::TestWithParam<unsigned> {
                            std::vector<std::byte>(size, static_cast<std::byte>(places_.size())),
                            end,
                            {}});
-        // Something to tell places apart by.
+        // Distinct contents for each place.
         const std::vector<std::byte> head = [&] {
           std::vector<std::byte> bytes(900);
           for (std::byte& byte : bytes) byte = static_cast<std::byte>(random_());
@@ -162,7 +162,7 @@ TEST_P(CopyGraph, GivesWhatTheModelGives) {
   }
 }
 
-// Some copies are cancelled: what depends on them fails, and everything ends.
+// Some copies are cancelled: dependent copies fail, and everything ends.
 TEST_P(CopyGraph, EndsWhereCopiesAreCancelled) {
   if (devices_.size() < 2) GTEST_SKIP() << "one driver only";
   make_places();

@@ -27,7 +27,7 @@ TEST_F(Events, AWaitingSubmissionIsOrderedOnTheDeviceAfterTheSettingOne) {
   control->automatic = false;
   ASSERT_TRUE(queue.execute(set, {.signal = {{s, 1}}}).ok());
   ASSERT_TRUE(copy_queue.execute(wait, {.wait = {{s, 5}}, .signal = {{done, 1}}}).ok());
-  ASSERT_TRUE(s.signal(5).ok());  // by another signaller
+  ASSERT_TRUE(s.signal(5).ok());  // signalled by the host
   EXPECT_EQ(lane(1).run(), 0);
   EXPECT_EQ(lane(0).run(), 1);
   EXPECT_EQ(lane(1).run(), 1);

@@ -167,7 +167,7 @@ TEST_F(BuiltImages, AreBuiltOnceAndThenTakenFromTheFolder) {
 }
 
 TEST_F(BuiltImages, AreBuiltOnceForTwoProcesses) {
-  // By a runtime of its own. Returns the number of builds.
+  // Loads in a separate runtime. Returns the number of builds.
   const auto load = [&](std::string_view name) {
     const auto own = std::make_shared<Control>();
     own->builder = "fakecc 1";

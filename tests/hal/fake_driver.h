@@ -46,7 +46,7 @@ struct Control {
   std::atomic<int> live_executables{0};
   std::atomic<int> live_recordings{0};
   std::mutex mutex;
-  std::vector<FakeLane*> lanes;  // in order of opening: compute, copy of each device; null: closed
+  std::vector<FakeLane*> lanes;  // compute and copy of each device, as opened; null: closed
   std::vector<Launch> launches;
   DeviceLimits limits{.max_buffer_size = 1 << 30,
                       .max_groups = {0xffff'ffff, 1 << 16, 1 << 10},
@@ -57,7 +57,7 @@ struct Control {
                       .max_in_flight = 1024};
   Status fail_open_lane;
   Status fail_allocate;
-  int most_memories = 1 << 20;  // when so many live, there is no memory
+  int most_memories = 1 << 20;  // the number of memories that may exist
   Status fail_dispatch;  // fails the next dispatch that is issued, and none after it
   std::vector<std::pair<std::uint64_t, std::uint64_t>> flushed, invalidated;  // offset, length
   Status fail_prepare;
@@ -78,7 +78,7 @@ struct Control {
   void note(const char* call) const {
     if (inside) inside(call);
   }
-  // How devices of different domains answer; empty: as DeviceImpl does.
+  // Results for devices of different domains. If empty, those of DeviceImpl.
   std::function<bool(const DeviceImpl& waiter, const DeviceImpl& producer)> can_wait_on;
   std::function<bool(const DeviceImpl& user, const DeviceImpl& owner)> can_access;
   bool needs_host_blocks = false;
@@ -363,7 +363,7 @@ class FakeLane final : public timeline::NativeQueue {
 
 class FakeDevice final : public DeviceImpl {
  public:
-  // A domain that is null is its own.
+  // A null domain gives the device a domain of its own.
   FakeDevice(std::shared_ptr<Control> control, unsigned ordinal, const void* wait_domain,
              const void* memory_domain)
       : control_(std::move(control)),

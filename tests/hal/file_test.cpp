@@ -123,8 +123,8 @@ TEST_P(EachBackend, ADeviceThatIsDroppedEndsItsTransfersFirst) {
   EXPECT_EQ(memory.byte(kSize - 1), std::byte{5});
 }
 
-// Runs in a process whose files may have 4096 bytes, and that handles no signal. Its exit code
-// names the failed expectation.
+// Runs in a process whose files may have 4096 bytes, and that handles no signal. The exit code of
+// the process identifies the failed expectation.
 class Limited final : public testing::FakeWorld {
  public:
   int run(Kind kind) {
@@ -295,7 +295,7 @@ TEST_F(SteppedFile, ADeviceStaysOpenUntilItsTransfersHaveEnded) {
 TEST_F(SteppedFile, MemoryThatTheHostDoesNotSeeIsUnimplemented) {
   const Buffer hidden = device.allocate({.size = 8}).value();
   EXPECT_ERROR(queue.read(file, 0, hidden, {}), StatusCode::kUnimplemented, "device-local");
-  // For a pool's buffer this is known once its memory is there.
+  // For a pool's buffer this is known only once it has memory.
   const Buffer pooled = queue
                             .allocate(device.default_pool(MemoryType::kDeviceLocal), {.size = 8},
                                       {.signal = {{s, 1}}})

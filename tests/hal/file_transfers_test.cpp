@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// FileTransfers: how a transfer becomes requests, and what the results of these mean for it.
+// FileTransfers: how a transfer is split into requests, and how their results end it.
 #include "hal/files/file_transfers.h"
 
 #include <fcntl.h>

@@ -139,7 +139,7 @@ class HostBlockUpdates : public ::testing::Test {
   Buffer target;
 };
 
-// The fake device reads nothing but memory of its own.
+// The fake device reads only its own memory.
 TEST_F(HostBlockUpdates, OfAQueueNameTheMemoryOfTheirBytes) {
   const std::vector<std::byte> early(5000, std::byte{7}), late(5000, std::byte{8});
   const Semaphore s = device.create_semaphore().value();

@@ -98,7 +98,7 @@ class Tensors : public testing::FakeWorld {
         .value();
   }
 
-  // Runs a launch and returns what the driver saw.
+  // Runs a launch and returns it as the driver received it.
   testing::Launch run(const Launch& launch) {
     control->launches.clear();
     const Semaphore done = device.create_semaphore().value();
@@ -319,8 +319,8 @@ TEST_F(Tensors, ASlotRequiresTheTensorsBytes) {
   EXPECT_TRUE(queue.execute_and_wait(commands, {.bindings = {{big_, 0, 128}}}, 20s).ok());
 }
 
-// A kernel does not check the sizes it is given. So what the caller packs without a Launch is
-// checked against the memory, too: y of "cube" has three sizes and two strides.
+// A kernel does not check its sizes. So constants that the caller packs without a Launch are
+// checked against the memory as well: y of "cube" has three sizes and two strides.
 constexpr Grid kOneGroup{.groups = {1}};
 const std::vector<Constant> kDense2x3x4 = {2u, 3u, 4u, 12u, 4u};  // 24 elements, 96 bytes
 
@@ -524,7 +524,7 @@ TEST_F(Tensors, WrongSizesAndStridesAreRefused) {
   expect_refused("cube", {output({2, 2, 3}, {6, 2, 1})}, kInvalid, "y: stride1 is 2: elements");
   expect_refused("cube", {output({2, 2, 3}, {5, 3, 1})}, kInvalid, "y: stride0 is 5: elements");
   expect_refused("cube", {output({3, 2, 3}, {4, 3, 1})}, kInvalid, "an output share a place");
-  // In another order of strides, and around a dimension of one element, they do not overlap.
+  // Elements do not overlap with another order of strides, or if a dimension has a single element.
   EXPECT_TRUE(Launch::create(function("cube"), {output({2, 2, 3}, {3, 6, 1})}).ok());
   EXPECT_TRUE(Launch::create(function("cube"), {output({1, 2, 3}, {0, 3, 1})}).ok());
 

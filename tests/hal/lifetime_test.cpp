@@ -61,8 +61,8 @@ TEST_F(Lifetime, AParkedSubmissionKeepsItsResources) {
   EXPECT_EQ(control->launches.size(), 2u);
 }
 
-// `released` runs when the lane's last work with the memory is retired. Meanwhile it asks for that
-// lane's progress: by a wait that fails and dumps, and by creating a queue.
+// `released` runs when the lane's last work with the memory is retired. Inside, it queries that
+// lane's progress: through a wait that fails and dumps, and by creating a queue.
 TEST_F(Lifetime, ReleasedOfImportedMemoryMayUseTheRuntime) {
   const Semaphore done = device.create_semaphore().value(),
                   never = device.create_semaphore().value();
@@ -122,7 +122,7 @@ TEST_F(Lifetime, EveryKindOfHandleKeepsTheDeviceOpen) {
                  "1 device is not closed: 1 held by a handle");
     EXPECT_EQ(control->open_devices, 1);
     holder = {};
-    // Not by shutdown(), which ends the runtime.
+    // The device is not closed by shutdown(), which ends the runtime.
     while (control->open_devices != 0) std::this_thread::yield();
   }
   expect_closed();
@@ -172,7 +172,7 @@ TEST_F(SteppedLifetime, WorkThatBecomesReadyDuringTheIdleCheckStillRuns) {
     const auto run = [&] { return ran = true, Status(); };
     ASSERT_TRUE(queue.host_call(run, {.wait = {{copied, 1}}}).ok());
   }
-  // The reclaim shell sees this when it asks the copy queue, after the compute queue.
+  // The reclaim shell sees this when it checks the copy queue, after the compute queue.
   copy_lane.run();
   queue = copy = {};
   device = {};
@@ -181,7 +181,7 @@ TEST_F(SteppedLifetime, WorkThatBecomesReadyDuringTheIdleCheckStillRuns) {
   EXPECT_TRUE(ran);
 }
 
-// The runtime's thread, which frees what was recorded, has not run yet.
+// The runtime's thread, which frees the recorded commands, has not run yet.
 TEST_F(SteppedLifetime, Recorder_WithoutACommandBuffer_KeepsNoDeviceOpen) {
   control->frees_may_block = true;
   const std::function<void(Recorder&)> ends[] = {
@@ -228,7 +228,7 @@ TEST(RealLifetime, Recorder_Dropped_LeavesTheDeviceToClose) {
     EXPECT_FALSE(refused.fill(slot(0, 1), 0).finish().ok()) << uri;
     dropped = Recorder(Device());
     device = {};
-    // Either it is closed already, or it is closing.
+    // The device is closed already, or is closing.
     const Status status = registry.shutdown(kNow);
     EXPECT_EQ(status.message().find("1 held by a handle"), std::string_view::npos)
         << uri << ": " << status.to_string();
@@ -304,7 +304,7 @@ TEST_F(Lifetime, TheLastHandleMayGoInsideAHostCall) {
 }
 
 TEST_F(Lifetime, TheLastHandleMayGoInsideACallback) {
-  // The callback runs on the completion shell, the only one that sees the lane's progress.
+  // The callback runs on the completion shell, the only thread that sees the lane's progress.
   control->automatic = false;
   Semaphore done = device.create_semaphore().value();
   ASSERT_TRUE(queue.barrier({.signal = {{done, 1}}}).ok());

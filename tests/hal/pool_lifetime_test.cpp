@@ -76,7 +76,7 @@ class OnEntry final : public timeline::EntryGuard {
   std::function<void()> next;
 };
 
-// The queue looks for a loss, then asks the pool, which looks at the lane: there the slab fails.
+// The queue checks for a loss, then calls the pool, which checks the lane: there the slab fails.
 TEST_F(PoolTest, AFaultBetweenTheQueuesLookAndThePoolsIsALossToo) {
   const auto guard = Ref<OnEntry>::adopt(new OnEntry);
   control->guard = guard;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pools: which allocation gets which memory, when.
+// Pools: which memory an allocation gets, and when.
 #include "halyard/hal/pool.h"
 
 #include "hal/memory/buffer.h"
@@ -275,8 +275,8 @@ TEST_F(PoolTest, WithoutHiddenWaitsAnotherQueueWaitsInThePool) {
   EXPECT_TRUE(has_memory(y));
 }
 
-// A waiting allocation is retried as the deallocation ends, perhaps before the lane has retired all
-// that has ended with it.
+// A waiting allocation is retried when the deallocation ends, perhaps before the lane has retired
+// the other work that ended at the same time.
 TEST_F(PoolTest, AReturnedBlockIsFreeBeforeTheLaneHasRetiredIt) {
   const Pool pool = one_slab(false);
   const Buffer x = allocate(pool, kSlab);

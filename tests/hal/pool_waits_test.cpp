@@ -46,8 +46,8 @@ TEST_F(PoolTest, AnAllocationWaitsUntilTheHolderDropsItsBuffer) {
       StatusCode::kResourceExhausted, "which has at most 4096");
 }
 
-// The thread that asks has the role of its queue, so another one that looks may find that taken,
-// and each time anew.
+// The allocating thread holds its queue's role, so another thread that checks the queue may find
+// the role taken, time after time.
 TEST_F(PoolTest, AnAllocationLooksItselfForADroppedBufferOfItsQueue) {
   const Pool pool = one_slab();
   const Semaphore s = semaphore();
@@ -118,7 +118,7 @@ TEST_F(PoolTest, ALaterSmallAllocationWaitsBehindALargeOne) {
   EXPECT_TRUE(has_memory(small));
 }
 
-// Its lane stands behind a wait for a device that is lost: neither it nor its end will come.
+// The deallocation is queued after a wait for a lost device, so it never completes.
 TEST_F(PoolTest, AnAllocationDoesNotWaitForADeallocationInAQuarantinedLane) {
   Device other = registry.open("fake://").value();
   const Pool pool = one_slab(/*hidden_waits=*/false);
@@ -152,7 +152,7 @@ TEST_F(PoolTest, AnAllocationFailsWithTheDriversReason) {
   EXPECT_TRUE(has_memory(y)) << "the next allocation requests a slab again";
 }
 
-// The holder of the rest may wait for this very allocation.
+// The holder of the remaining memory may itself wait for this allocation.
 TEST_F(PoolTest, AnAllocationThatTheDeviceRefusesWaitsForIssuedDeallocationsOnly) {
   const Pool pool = make_pool({.max_size = 3 * kSlab, .hidden_waits = false});
   const Semaphore s = semaphore(), t = semaphore(), gate = semaphore();
@@ -174,7 +174,7 @@ TEST_F(PoolTest, AnAllocationThatTheDeviceRefusesWaitsForIssuedDeallocationsOnly
   ASSERT_TRUE(gate.signal(1).ok());
 }
 
-// The default max_size is no number that anyone chose.
+// The default max_size is not a limit that the caller chose.
 TEST_F(PoolTest, AnUnlimitedPoolWithoutMemory_SaysThatItHasNoLimit) {
   const Pool pool = make_pool();
   control->fail_allocate = Status(StatusCode::kResourceExhausted, "the card is full");

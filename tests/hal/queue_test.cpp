@@ -430,7 +430,7 @@ TEST_F(QueueOperation, ObjectsOfOtherRuntimesAndDevicesAreDenied) {
   EXPECT_ERROR(wait_any({{own, 0}, {semaphore, 0}}), StatusCode::kPermissionDenied, "runtime");
 }
 
-// As a list of points may be whose memory is something else by now.
+// Imitates a list of points whose memory has been reused.
 TEST_F(QueueOperation, Point_OfNoSemaphore_NamesTheListThatIsGone) {
   alignas(timeline::Semaphore) static const std::byte zeros[sizeof(timeline::Semaphore)] = {};
   auto* const nothing = const_cast<timeline::Semaphore*>(

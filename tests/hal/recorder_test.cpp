@@ -333,7 +333,7 @@ TEST_F(Recording, Dispatch_WithAConstantTooMany_IsRefused) {
                "3 scalars given, it has 2 beside its tensors");
 }
 
-// The second thread comes while the first one is in a call of the driver.
+// The second thread arrives while the first thread is inside a driver call.
 TEST_F(Recording, Recorder_UsedDuringACallOfAnotherThread_FailsTheRecording) {
   control->needs_host_blocks = true;
   const Device own = registry.open("fake://").value();

@@ -92,7 +92,7 @@ TEST_F(Registry, WaitsForWhatClosesAndForNoDeviceWithAHandle) {
   EXPECT_EQ(control->open_devices, 1);
 }
 
-// What waits, queries and dropped handles bring about needs them, and cannot fail.
+// Waits, queries and dropped handles have effects that need the threads and cannot fail.
 TEST_F(Registry, OpensNoDeviceWithoutTheThreadsThatRunWhatDevicesLeave) {
   DriverRegistry other;
   ASSERT_TRUE(other.add(std::make_unique<testing::FakeDriver>(control)).ok());
@@ -126,7 +126,8 @@ TEST_F(Registry, AHostCallOrTransferThatFindsNoThreadIsRefused) {
   EXPECT_EQ(ran, 1);
 }
 
-// Devices of one domain wait for each other natively; devices of different domains, by the host.
+// Devices of the same domain wait for each other natively. Devices of different domains wait
+// through the host.
 TEST_F(Registry, DomainsDecideOnNativeEdges) {
   control->automatic = false;
   const Device a = registry.open("fake://").value();
@@ -162,7 +163,7 @@ TEST_F(Registry, TooManyMemoryDomainsAreAnError) {
   EXPECT_EQ(control->open_devices, 64);
 }
 
-// As cpu queues can watch a word that a GPU writes, but not the other way round.
+// For example, cpu queues can watch a word that a GPU writes, but not the other way round.
 TEST_F(Registry, AWaitAcrossDomainsIsNativeInTheDirectionThatTheDriverAllows) {
   control->automatic = false;
   const Device gpu = registry.open("fake://?domain=own").value();
@@ -228,7 +229,8 @@ TEST_F(Registry, APairOfDomainsIsAskedOnceInBothDirections) {
   EXPECT_EQ(waits + accesses, 4);
 }
 
-// What could not be asked when the second domain opened is asked once both have a device.
+// A question that has no device to ask when the second domain opens is asked once both domains have
+// a device.
 TEST_F(Registry, AClosedDeviceIsNotAsked) {
   int accesses = 0;
   control->can_access = [&](const auto&, const auto&) { return ++accesses, true; };
@@ -241,7 +243,8 @@ TEST_F(Registry, AClosedDeviceIsNotAsked) {
   EXPECT_TRUE(own.can_access(shared));
 }
 
-// Peer access is a pair's: device 0 reaches 1, and neither 1 reaches 0 nor 0 reaches 2.
+// Peer access is a property of an ordered pair: device 0 reaches 1, but 1 does not reach 0, and 0
+// does not reach 2.
 TEST_F(Registry, MemoryIsUsedInTheDirectionThatTheDriverAllows) {
   control->can_access = [](const DeviceImpl& user, const DeviceImpl& owner) {
     return user.info().uri == "fake://0" && owner.info().uri == "fake://1";
@@ -260,7 +263,7 @@ TEST_F(Registry, MemoryIsUsedInTheDirectionThatTheDriverAllows) {
   EXPECT_TRUE(devices[0].queue().fill(of_1, 0, 4, {}).ok());
   EXPECT_ERROR(devices[1].queue().fill(of_0, 0, 4, {}), StatusCode::kPermissionDenied,
                "memory of fake://0 cannot be used by fake://1");
-  // These devices wait on each other as before: only their memory is their own.
+  // These devices wait for each other as before. Only their memory is separate.
   EXPECT_TRUE(devices[0].queue().barrier({}).ok());
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the HAL grants a driver of a GPU: calls within its entry guard, frees on the reclaim thread,
-// an instance of a recording for one submission at a time.
+// The HAL's guarantees to a GPU driver: calls within its entry guard, frees on the reclaim thread,
+// and an instance of a recording serves only one submission at a time.
 #include <atomic>
 #include <set>
 #include <string>
@@ -149,9 +149,9 @@ TEST(PendingFrees, WaitsForWhatWasPostedBeforeTheCall) {
   EXPECT_FALSE(pending.wait(2)) << "nothing was freed since, and nothing is pending";
 }
 
-// It waits for two: after the first it looks, and sleeps again.
+// The thread waits for two frees: after the first it checks, and sleeps again.
 TEST(PendingFrees, EachFreeWakesTheThreadThatWaits) {
-  // Again if the second that a wait may take has passed first, on a busy machine.
+  // Repeats if the wait ended first by its limit of one second, on a busy machine.
   for (bool slept_again = false; !slept_again;) {
     PendingFrees pending;
     pending.posted();
@@ -295,7 +295,7 @@ TEST(Rule19InstancesStepped, TheEndOfAUseAsksForWhatIsHeld) {
     ASSERT_EQ(lane.pending(), 1u);
     EXPECT_EQ(lane.run(), 1);
     EXPECT_EQ(done.query().value(), 1u);
-    (void)registry.step(base::Shell::kCompletion);  // once: the next one may ask by the clock
+    (void)registry.step(base::Shell::kCompletion);  // once: a second step may poll by the clock
     EXPECT_EQ(lane.pending(), 1u) << "the second is issued";
     EXPECT_EQ(lane.run(), 1);
     EXPECT_EQ(done.query().value(), 2u);

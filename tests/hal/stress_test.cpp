@@ -120,7 +120,7 @@ class Actor {
     if (queue_ && once_in(3)) return queue_;
     return draw_device().queue(once_in(2) ? QueueKind::kCompute : QueueKind::kCopy);
   }
-  // A value that is offered about now, or soon.
+  // A value that a producer has recently offered or will soon offer.
   std::uint64_t near(const Line& line) { return std::max<std::uint64_t>(line.taken + draw(3), 1); }
 
   void act(int step) {

@@ -16,7 +16,7 @@ namespace {
 using base::Shell;
 using namespace std::chrono_literals;
 
-// Counts down what is left to do, and wakes `done` at zero.
+// Counts down the remaining work and wakes `done` at zero.
 class CountedWork final : public Work {
  public:
   ~CountedWork() { base::ParkerPool::release(done); }
@@ -79,7 +79,8 @@ TEST_P(EachShell, StepsUntilNothingIsLeft) {
   shells.shutdown();
 }
 
-// Each round publishes one piece of work at the moment the shell goes to sleep after the last.
+// Each round publishes a piece of work at the moment when the shell goes to sleep after the
+// previous piece.
 TEST_P(EachShell, LosesNoWakeUp) {
   CountedWork work;
   ThreadShells shells;
@@ -241,7 +242,7 @@ TEST(ThreadShells, ShutdownDoesWhatAThreadLeftToOneThatHadEnded) {
   EXPECT_FALSE(posted) << "it was left undone";
 }
 
-// Threads of their own that block until they are let go.
+// Separate threads that block until they are released.
 struct Blocked {
   static void run(void* self) {
     auto& blocked = *static_cast<Blocked*>(self);

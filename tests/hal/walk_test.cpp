@@ -100,7 +100,7 @@ TEST(OrderedPrefix, EndsAtTheLatestBarrierAndTheSetsThatWereWaitedFor) {
   // Set again: the latest counts; a wait without a set orders nothing.
   EXPECT_EQ(prefixes({fill(), set(0), fill(), set(0), wait(1), fill(), wait(0)}),
             (Prefixes{0, 0, 0, 0, 0, 0, 3}));
-  // A wait for what an earlier barrier covers changes nothing.
+  // A wait for commands that an earlier barrier covers changes nothing.
   EXPECT_EQ(prefixes({set(1), fill(), Command(), wait(1), fill()}), (Prefixes{0, 0, 2, 2, 2}));
 }
 

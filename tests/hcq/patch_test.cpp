@@ -254,7 +254,7 @@ TEST_P(HcqPatch, SubmissionsInFlightKeepWhatTheyWereSubmittedWith) {
   gate.set(1);
   ASSERT_TRUE(device->synchronize(20s).ok());
   for (std::uint32_t i = 0; i < 100; ++i) EXPECT_EQ(marks[i], i + 1);
-  // More has changed than a bound queue lists.
+  // Changes exceed the list of a bound queue.
   std::uint32_t last = 0;
   symbols.set(buffer, word(&last));
   symbols.set(by, 7);

@@ -51,7 +51,7 @@ TEST(Ring, WrapsAnyNumberOfTimesWithWorkInFlight) {
   while (pushed < 1000) {
     while (r.ring->has_room(1)) r.push_increment(++pushed);
     Slice slice(1);
-    for (int i = 0; i < 3; ++i) slice.spend(1);  // sometimes leaves part of the ring unexecuted
+    for (int i = 0; i < 3; ++i) slice.spend(1);  // so step() sometimes returns before the end
     r.ring->step(slice, false);
   }
   drain(r.group);
@@ -146,7 +146,7 @@ TEST(Ring, HelperRunsOneChunkAtATimeAndTheLastFinisherGoesOn) {
     chunks.push_back(done - before);
     before = done;
   }
-  // For one thread: two chunks for each half of the rest.
+  // One thread, two chunks for each half of the rest.
   EXPECT_THAT(chunks, ::testing::ElementsAre(16, 16, 8, 8, 4, 4, 4, 4));
   EXPECT_EQ(r.counter, 0u);
   drain(r.group);
@@ -289,7 +289,7 @@ TEST(Ring, CloseDropsWhatHasNotRun) {
   EXPECT_EQ(r.sequence.value(), 1u);
 }
 
-// As mark_group(), longer than a helping thread stays.
+// Like mark_group(), but takes longer than the slice of a helping thread.
 void mark_slowly(const Workgroup* group, void* const* buffers, const void* constants) {
   const Nanoseconds until = Clock::steady().now() + 2 * Slice::kTime;
   mark_group(group, buffers, constants);
@@ -302,7 +302,7 @@ struct LongDispatch : SteppedRing {
     ring->push(PacketKind::kExec, 1, word(kernel), word(&targets), word(&one),
                std::uint64_t{1} << 32 | marks.size(), 1);
   }
-  // What a thread does that waits: true if there was something to run.
+  // Helps as a waiting thread does. True if there was work to run.
   bool help() {
     Slice slice(1);
     return ring->step(slice, false);
@@ -334,7 +334,8 @@ TEST(Ring, AWorkerFinishesWhatAHelperLeft) {
   EXPECT_EQ(r.sequence.value(), 1u);
 }
 
-// Only one chunk at a time is left: a second helper that has run out of time goes on.
+// Only one unfinished chunk can be left for another thread: a second helper whose time is up
+// finishes its own chunk.
 TEST(Ring, AHelperFinishesItsChunkWhileAnotherOneIsLeft) {
   static LongDispatch* r;
   LongDispatch ring([](const Workgroup* group, void* const* buffers, const void* constants) {

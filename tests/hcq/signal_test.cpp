@@ -92,7 +92,7 @@ TEST(Signal, AnArmedWaiterStaysForTheLowerValueAndMovesFromAReachedOne) {
 
 TEST(Signal, NotifiesExactlyTheWaitersWhoseValueIsReached) {
   SignalObject signal(0);
-  constexpr int kWaiters = 50;  // more than one batch of notifications
+  constexpr int kWaiters = 50;  // several batches of notifications
   CountingNotify notify[kWaiters];
   std::vector<std::unique_ptr<SignalObject::Waiter>> waiters;
   for (int i = 0; i < kWaiters; ++i) {

@@ -304,7 +304,7 @@ TEST(TaskGraph, MakesWayForARingOfHigherPriority) {
   urgent->close();
 }
 
-// A thread leaves a seat with more tasks than the deque holds, while another one continues.
+// A thread leaves a seat with more tasks than the deque holds, while another thread continues.
 TEST(TaskGraph, TasksLeftInASeatAreFoundByTheNextThread) {
   After after(2002);
   for (std::uint32_t i = 2; i < after.size(); ++i) after[i] = {1};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the driver passes to HIP, where HIP is not CUDA.
+// The arguments that the driver passes to HIP where HIP differs from CUDA.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -37,7 +37,7 @@ TEST(HipEvents, AnEventThatIsSleptOnHasNoOtherFlag) {
   EXPECT_EQ(FakeTable::state.event_flags, hipEventDisableTiming);
 }
 
-// Of the user's thread, whose mode is restored.
+// The call returns the previous mode of the thread, so the driver can restore it.
 TEST(HipContext, TheCaptureModeBeforeIsGivenBack) {
   FakeTable hip;
   hip.table.hipThreadExchangeStreamCaptureMode.pointer = [](hipStreamCaptureMode* mode) {
@@ -52,7 +52,7 @@ TEST(HipContext, TheCaptureModeBeforeIsGivenBack) {
   EXPECT_EQ(mode, hipStreamCaptureModeRelaxed);
 }
 
-// A device that could not be set leaves the thread with device 0, on which every call succeeds.
+// If a device cannot be set, device 0 remains current on the thread, and every call succeeds on it.
 TEST(HipContext, NothingIsMadeOfAnotherDevice) {
   FakeTable hip;
   hip.device.handle = 1;

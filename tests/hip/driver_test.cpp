@@ -46,7 +46,7 @@ TEST_F(HipDriver, ALibraryWithoutTheFunctionsOfHipIsUnavailableAndNamesTheFirst)
   EXPECT_THAT(std::string(status.message()), HasSubstr("has no hipStreamGetDevice; HIP 5.6"));
 }
 
-// Debian 12's libamdhip64-5 is the real one, too old.
+// Debian 12's libamdhip64-5 is a real library that is too old.
 TEST_F(HipDriver, ARealLibraryBefore5_6IsUnavailableAndNamesTheSymbol) {
   void* const library = dlopen("libamdhip64.so.5", RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) GTEST_SKIP() << "no libamdhip64.so.5: it is in Debian's libamdhip64-5";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which errors of HIP are the loss of a device, and of which devices.
+// Which errors of HIP mean the loss of a device, and which devices they affect.
 #include <gtest/gtest.h>
 
 #include <memory>

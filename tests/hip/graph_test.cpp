@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What HIP's graphs are given, and whether they are given other parameters.
+// The nodes of HIP's graphs, and the updates of their parameters.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -57,7 +57,7 @@ class Recording {
     EXPECT_TRUE(shape_.uses.build(recording_, shape_.plan));
   }
 
-  // Builds the graph the first time. The table, and what packs the arguments, are gone afterwards.
+  // Builds the graph the first time. The table and the packed arguments are destroyed afterwards.
   Update replay(const HipApi& api, std::uint64_t value) {
     hal::BoundRange table[2] = {{.offset = value}, {}};
     __builtin_memcpy(static_cast<void*>(&table[1]), &value, sizeof value);

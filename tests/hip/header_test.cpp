@@ -11,7 +11,7 @@
 
 namespace {
 
-// Those that are macros there, read before it hides them.
+// Functions that are macros in that header, taken before the macros hide them.
 namespace before {
 constexpr unsigned kNonBlocking = halyard::hip::hipStreamNonBlocking;
 constexpr unsigned kBlockingSync = halyard::hip::hipEventBlockingSync;
@@ -25,7 +25,7 @@ constexpr unsigned kRegisterMapped = halyard::hip::hipHostRegisterMapped;
 
 }  // namespace
 
-// A template of the same name stands beside this function.
+// The header also has a template of the same name.
 #define hipMallocFromPoolAsync overloaded_hipMallocFromPoolAsync
 #include <hip/hip_runtime_api.h>
 #undef hipMallocFromPoolAsync

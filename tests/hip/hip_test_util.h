@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A table of HIP's functions without a library: memory is the host's, and what is put into a stream
-// is done at once. A case replaces single functions.
+// A table of HIP's functions without a library: memory is host memory, and operations of a stream
+// run immediately. A test replaces single functions.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 namespace halyard::hip {
 
-// What the functions below answer, and what they were given.
+// Results of the functions below, and the arguments they received.
 struct FakeCopy {
   void* target = nullptr;
   const void* source = nullptr;
@@ -36,7 +36,7 @@ struct FakeState {
   FakeCopy copy;
 };
 
-// One at a time.
+// Only one may exist at a time.
 class FakeTable {
  public:
   using State = FakeState;
@@ -157,7 +157,7 @@ class FakeTable {
     table.hipGraphExecMemcpyNodeSetParams1D.pointer = [](hipGraphExec_t, hipGraphNode_t,
                                                          void* target, const void* source,
                                                          std::size_t size, hipMemcpyKind kind) {
-      // As HIP does: another kind than the node's is refused.
+      // Like HIP, refuses a kind that differs from the node's kind.
       if (kind != state.copy.kind) return hipErrorInvalidValue;
       if (!state.forgets_updates) state.copy = {target, source, size, kind};
       return hipSuccess;

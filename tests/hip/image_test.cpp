@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which images are chosen, what is checked of them before HIP reads them, how long they are kept.
+// The choice of images, the checks before HIP reads them, and their lifetime.
 #include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST(HipTargets, AreThoseOfTheProcessorWithItsFeaturesFirst) {
   EXPECT_THAT(image_targets("gfx1250"), ElementsAre("hsaco-gfx1250"));
 }
 
-// A code object with one segment and one section, whose bytes lie behind the headers.
+// A code object with one segment and one section, whose bytes follow the headers.
 struct CodeObject {
   Elf64_Ehdr header{};
   Elf64_Phdr segment{};
@@ -116,7 +116,7 @@ TEST_F(HipImages, ThatAreCutOffAreNotPassedToHip) {
   EXPECT_EQ(FakeTable::state.loads, 0);
 }
 
-// The versions of clang 17 and later say how long they are.
+// The formats of clang 17 and later contain their length.
 TEST_F(HipImages, MayBeCompressedBundles) {
   const auto compressed = [](std::uint16_t version, std::uint64_t size) {
     std::string text = "CCOB";
@@ -143,7 +143,7 @@ TEST_F(HipImages, MayBeCompressedBundles) {
 TEST_F(HipImages, OfAnotherDeviceAreForeign) {
   FakeTable::state.of_load = hipErrorNoBinaryForGpu;
   EXPECT_TRUE(HipApi::is_foreign(load(CodeObject().view())));
-  // HIP 7.2 says this of a bundle without an entry for the device, too.
+  // HIP 7.2 returns this for a bundle without an entry for the device as well.
   FakeTable::state.of_load = hipErrorInvalidImage;
   EXPECT_TRUE(HipApi::is_foreign(load(view(bundle(0, 4)))));
   const Status damaged = load(CodeObject().view());

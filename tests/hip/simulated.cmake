@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The driver on the simulated libamdhip64: programs that the library judges, which find no misuse and leave no leak.
+# The driver on the simulated libamdhip64, which checks these programs: no misuse and no leak.
 set(library $<TARGET_FILE:halyard_sim_hip>)
 function(hip_report_of name mode)
   add_test(NAME hip.report_of_${name} ${deep}
@@ -14,7 +14,7 @@ endfunction()
 if(TARGET halyard_conformance)
   # Four devices on two GPUs.
   hip_conformance(strict strict hip://?devices=4)
-  # Where what HIP permits is chosen by a seed.
+  # A seed chooses among the behaviours that HIP permits.
   hip_conformance(adversarial adversarial hip://?devices=4 --filter !stress.*)
   hip_conformance(adversarial_event_graph adversarial
                   hip://?devices=2&completion_mode=event&command_buffer_mode=graph --filter !stress.*)
@@ -28,7 +28,7 @@ if(TARGET halyard_conformance)
     hip_conformance(${mode} strict hip://?devices=2&command_buffer_mode=${mode})
   endforeach()
   hip_conformance(checked strict hip://?devices=2&check=1)
-  # Beside others in one process.
+  # With devices of other drivers in the same process.
   hip_conformance(beside_cpu strict cpu://?workers=1,hip://0)
   if(TARGET halyard_sim_cuda AND HALYARD_DRIVER_CUDA)
     hip_conformance(beside_cuda strict cuda://0,hip://0,cpu://?workers=1 --filter !stress.*)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels compiled with --checked on a cpu device: an access outside is not made, and the device is
-// lost with a message.
+// Kernels compiled with --checked on a cpu device: an access out of bounds is skipped, and the
+// device is lost with a message.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -111,7 +111,7 @@ class Checked : public ::testing::Test {
                                 {.signal = {{done, 1}}});
     return submitted.ok() ? done.wait(1, 60s) : submitted;
   }
-  // The fault's own words, after which the device is replaced.
+  // Returns the message of the fault, and replaces the device.
   std::string fault(std::string_view kernel, const hal::Grid& grid,
                     hal::View<hal::BufferRange> bindings, hal::View<hal::Constant> constants) {
     const Status status = run(kernel, grid, bindings, constants);

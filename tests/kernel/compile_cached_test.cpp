@@ -53,7 +53,7 @@ class CompileCached : public ::testing::Test {
     return compiler::compile_cached(options_, DiskCache::open(path("cache"), 1 << 20).value())
         .value();
   }
-  // Number of clang runs for one compile().
+  // The number of clang runs of a single compile().
   std::ptrdiff_t runs_of_compile() const {
     fs::remove(path("runs"));
     (void)compile();
@@ -136,7 +136,7 @@ TEST_F(CompileCached, ANewHeaderThatIsFoundFirstCounts) {
   EXPECT_EQ(size_of(compile()), 4u);
   write("b/size.h", "#define SIZE 2\n");
   EXPECT_EQ(size_of(compile()), 2u);
-  write("size.h", "#define SIZE 1\n");  // beside the source
+  write("size.h", "#define SIZE 1\n");  // next to the source
   EXPECT_EQ(size_of(compile()), 1u);
 }
 

@@ -301,7 +301,7 @@ TEST(Compile, TakesFortyParametersAndReportsMore) {
               HasSubstr("more than 40 parameters and statements"));
 }
 
-// And adds no line of its own about the errors that follow from it.
+// Adds no line about the errors that follow from it.
 TEST(Compile, ReportsAMissingMacroArgumentFirst) {
   const auto with = [](const std::string& parameter) {
     return message(compile_text("HY_KERNEL(k, 64, 1, 1, HY_OUT(uint, y), " + parameter +

@@ -23,7 +23,7 @@ struct Built {
   std::unique_ptr<CpuKernels> kernels;
 };
 
-// For every level and optimisation. Not from the cache: the compiler is what is tested.
+// For every level and optimisation. Bypasses the cache, to test the compiler.
 std::vector<Built> build_everywhere(std::string_view text) {
   const TextFile file(text);
   const auto levels = kernel::cpu_targets();
@@ -95,7 +95,7 @@ ROW(ulong_double, unsigned long long, double)
 )";
   for (const Built& built : build_everywhere(kText)) {
     const std::array<std::uint32_t, 4> x{1, 0, 2, 0};
-    // What a mask is where x is not 0; one less where it is.
+    // `other`: the result if x is not 0. `zero`: the result if x is 0, where the mask is less by 1.
     const auto expect = [&]<class T>(const char* kernel, T other, T zero) {
       std::array<T, 4> y{};
       built.kernels->run(kernel, {1, 1, 1}, {x, y}, nullptr, 1);

@@ -131,7 +131,7 @@ TEST(Dialect, ClipsABlockAtTheEndOfTheItems) {
 TEST(Dialect, LetsOnlyTheFirstItemsOfEachRowTakePart) {
   for (const std::int32_t n : {-5, 0, 1, 7, 8, 100}) {
     std::vector<int> y(16, 0);
-    // One after the other, as groups of one launch may not write the same elements.
+    // Two launches, because groups of the same launch must not write the same elements.
     for (int launch = 0; launch < 2; ++launch) kernels().run("first", {1, 1, 1}, {y}, &n);
     for (int i = 0; i < 16; ++i) EXPECT_EQ(y[static_cast<std::size_t>(i)], i % 8 < n ? 2 : 0) << n;
   }

@@ -60,7 +60,7 @@ Constants constants_of(std::initializer_list<Constants> shapes) {
 }
 
 // Runs `name` for each shape: c[i][j] is the sum of left(a, shape, i, l) right(b, shape, l, j) over
-// l. A sum has `more_terms` terms besides the k products.
+// l. A sum has `more_terms` terms in addition to the k products.
 template <class Left, class Right>
 void expect_products(const char* name, std::size_t more_terms, auto shapes_of, Left left,
                      Right right) {

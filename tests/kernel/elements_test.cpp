@@ -58,7 +58,7 @@ OF(short, int16, int)
 OF(ushort, uint16, uint)
 OF(half, float16, float)
 
-// Of a type that is no wider, and constants.
+// Stores values of types that are not wider than the element, and constants.
 HY_KERNEL(between, 64, 1, 1, HY_IN(char, a), HY_IN(half, b), HY_OUT(ushort, c), HY_OUT(half, d),
           HY_OUT(uchar, e), HY_OUT(half, f)) {
   HY_ITEMS {
@@ -118,7 +118,8 @@ TYPED_TEST(IntegerElements, AreLoadedWithTheirValue) {
   EXPECT_EQ(y, std::vector<Wide>(x.begin(), x.end()));
 }
 
-// Neighbours keep theirs, also those that share a word with the first and the last one.
+// Neighbouring elements keep their values, even those that share a word with the first or the last
+// stored element.
 TYPED_TEST(IntegerElements, AreStoredModuloTheirRange) {
   using T = typename TypeParam::Element;
   using Wide = typename TypeParam::Wide;

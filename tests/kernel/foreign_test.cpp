@@ -327,7 +327,7 @@ TEST_F(Foreign, AModuleWithAnInstructionThatIsTooShortIsDamaged) {
                        {22, 3}, {23, 4}, {28, 4}, {29, 3}, {30, 2}, {32, 4},
                        {43, 4}, {50, 4}, {59, 4}, {71, 3}, {72, 4}};
   for (const auto& [opcode, words] : kInstructions) {
-    std::vector<std::uint32_t> instruction(words - 1, 17);  // LocalSize, where it is a mode
+    std::vector<std::uint32_t> instruction(words - 1, 17);  // as an execution mode: LocalSize
     instruction[0] = (words - 1) << 16 | opcode;
     const std::string tail(reinterpret_cast<const char*>(instruction.data()), 4 * (words - 1));
     EXPECT_THAT(std::string(reflect_spirv("k", module + tail).status().message()),

@@ -28,7 +28,7 @@ inline std::uint16_t nearest_half(double value) {
   static const std::vector<double> magnitudes = [] {
     std::vector<double> all;
     for (std::uint16_t bits = 0; bits < kInfiniteHalf; ++bits) all.push_back(value_of_half(bits));
-    all.push_back(65536);  // rounds as if there were no end, then it is infinity
+    all.push_back(65536);  // halves round as if unbounded; 65536 then becomes infinity
     return all;
   }();
   if (std::isnan(value)) return 0x7e00;
@@ -43,7 +43,8 @@ inline std::uint16_t nearest_half(double value) {
   return static_cast<std::uint16_t>(place | (std::signbit(value) ? 0x8000 : 0));
 }
 
-// Every half, the middle between it and the next one, the floats beside that, and those beyond.
+// Every half, the midpoint between it and the next half, the floats next to the midpoint, and
+// floats beyond the range.
 inline std::vector<float> floats_around_halves() {
   std::vector<float> all = {HUGE_VALF, 65536.0f, 1e38f, 1e-38f, 1e-45f, 0x1p-25f, 0x1.8p-26f};
   for (std::uint16_t bits = 0; bits < kInfiniteHalf; ++bits) {

@@ -49,7 +49,7 @@ class TextFile {
   std::string path_;
 };
 
-// Compiles a kernel file with this text; without targets, for what every test machine can run.
+// Compiles a kernel file with this text, by default for a target that every test machine can run.
 inline Result<std::vector<std::byte>> compile_text(std::string_view text,
                                                    const std::string& target = "x86-64") {
   const TextFile file(text);
@@ -119,7 +119,7 @@ class CpuKernels final : public HostKernels {
  public:
   explicit CpuKernels(kernel::Hyx file)
       : HostKernels(std::move(file)), image_(kernel::CpuImage::load(hyx()).value()) {}
-  // The image for `target`, which the file has and this CPU can run.
+  // Runs the image for `target`, which the file must contain and this CPU must support.
   CpuKernels(kernel::Hyx file, std::string_view target) : HostKernels(std::move(file)) {
     const auto image = std::ranges::find(hyx().images(), target, &kernel::ImageInfo::target);
     image_ = kernel::CpuImage::load(image->bytes, hyx().name()).value();

@@ -19,7 +19,7 @@ class VulkanKernels final : public HostKernels {
     std::vector<VulkanBinding> bindings;
     copies.reserve(buffers.size());
     for (const HostMemory& buffer : buffers) {
-      // Memory that is given twice is one buffer, too.
+      // Memory that is passed twice is a single buffer on the device as well.
       const auto same = std::ranges::find(buffers, buffer.data(), &HostMemory::data);
       if (const auto index = static_cast<std::size_t>(same - buffers.begin());
           index < copies.size()) {

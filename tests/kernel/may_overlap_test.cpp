@@ -62,7 +62,7 @@ TEST(MayOverlap, Manifest_StatesIt) {
             "k.json: kernel k: has a 'may_overlap' that is not true or false");
 }
 
-// Where x and y are apart, x is read once and by loads for memory that nothing writes.
+// If x and y do not overlap, x is read once, by loads for memory that nothing writes.
 TEST(MayOverlap, Ptx_ReadsAgainWhatMayHaveBeenWritten) {
   EXPECT_THAT(code_for(kApart, "ptx-sm_80"), HasSubstr("ld.global.nc"));
   EXPECT_THAT(code_for(kOverlapping, "ptx-sm_80"), Not(HasSubstr("ld.global.nc")));
@@ -83,7 +83,7 @@ TEST(MayOverlap, Spirv_DeclaresNoBindingRestrictedOrNotWritable) {
   EXPECT_EQ(count(kApart, kRestrictPointer), 2);
   EXPECT_EQ(count(kOverlapping, kRestrictPointer), 0);
   EXPECT_EQ(count(kOverlapping, kAliasedPointer), 2);
-  // The block of the arguments is not written in either.
+  // Neither kernel writes the block of the arguments.
   EXPECT_EQ(count(kApart, kNonWritable), count(kOverlapping, kNonWritable) + 1);
 }
 
@@ -98,7 +98,7 @@ TEST(MayOverlap, EveryTarget_Builds) {
   EXPECT_THAT(metal, Not(HasSubstr("restrict")));
 }
 
-// Items of a block are independent all the same: rule 6.
+// Items of a block are still independent: rule 6.
 TEST(MayOverlap, Cpu_WorksOnEightElementsAtOnce) {
   const auto scratch = compiler::TemporaryDirectory::create().value();
   const std::string path = (scratch.path() / "image.so").string();
@@ -114,7 +114,7 @@ TEST(MayOverlap, StatedTwice_IsRefused) {
                    "a second HY_MAY_OVERLAP"});
 }
 
-// On a GPU another item may run the block already.
+// On a GPU another item may already run the next block.
 TEST(MayOverlap, BlockThatWritesABinding_AfterAReadOfAnother_IsRefused) {
   const auto text = [](const std::string& statement) {
     return "\nHY_KERNEL(k, 64, 1, 1, HY_IN(float, x), HY_OUT_TILE1(float, y, 64), "

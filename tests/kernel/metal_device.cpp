@@ -39,7 +39,8 @@ Result<std::shared_ptr<const msl::Function>> function_of(const kernel::Hyx& hyx,
                            hyx.image_for(targets, kernel::kMetalConvention));
   const std::string_view text(reinterpret_cast<const char*>(image->bytes.data()),
                               image->bytes.size());
-  // As a driver sets them (kernel/device_abi.h). The same text comes from the library's cache.
+  // The options that a driver sets (kernel/device_abi.h). The same text comes from the library's
+  // cache.
   const msl::Library::Result result =
       msl::Library::compile(text, {.language_version = 3 << 16, .math_mode = msl::MathMode::kSafe});
   if (result.library == nullptr) {
@@ -100,7 +101,7 @@ Status run_on_metal(const kernel::Hyx& hyx, std::string_view kernel,
       watcher.ranges.push_back({address, address + bindings[i].size(),
                                 is_read ? msl::Residency::kRead : msl::Residency::kReadWrite});
     }
-    // Where a kernel's bindings may overlap, its accesses are those of the one that is written.
+    // If bindings overlap, an access counts as an access to the written binding.
     std::ranges::stable_sort(
         watcher.ranges, [](const auto& a, const auto& b) { return a.residency > b.residency; });
     buffers.push_back({kernel::kMetalBindingsBuffer, address_of(addresses), at->size, false});

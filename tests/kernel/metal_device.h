@@ -5,8 +5,8 @@
 // argument buffer is written by the ids that the text gives its members, as MTLArgumentEncoder
 // does.
 //
-// A launch fails if it accesses memory that is no binding's, writes a binding that the reflection
-// states to be read, or has a race or a barrier that not all items of a group reach.
+// A launch fails if it accesses memory outside of its bindings, writes a binding that the
+// reflection declares as read, has a race, or has a barrier that not all items of a group reach.
 #pragma once
 
 #include <array>
@@ -24,8 +24,8 @@ inline constexpr std::string_view kMetalTarget = "msl-3.0";
 bool has_metal_image(const kernel::Hyx& hyx);
 
 // `constants` is the kernel's whole struct. Returns at the kernel's end. Errors: kInvalidArgument
-// if the text is refused, or does not follow the convention; kInternal for what goes wrong in the
-// kernel, in words.
+// if the text is refused or does not follow the convention; kInternal, with a description, if the
+// kernel fails.
 Status run_on_metal(const kernel::Hyx& hyx, std::string_view kernel,
                     const std::array<std::size_t, 3>& groups,
                     std::span<const std::span<std::byte>> bindings,

@@ -17,9 +17,9 @@
 
 namespace halyard::testing::random_kernel {
 
-// Of expressions and variables.
+// Types of expressions and variables.
 enum class Type : std::uint8_t { kInt, kUint, kLong, kUlong, kFloat, kDouble };
-// Of buffers; the first six convert to int or float as they are read.
+// Types of buffer elements. Reading the first six converts them to int or float.
 enum class Element : std::uint8_t {
   kBool,  // of conversions only
   kChar,
@@ -101,7 +101,7 @@ enum class Op : std::uint8_t {
   kCall,
 };
 
-// The divisor of an integer, which is not 0. One node each, so that no edit parts them.
+// The divisor of an integer, which is not 0. A single node, so that no edit separates its parts.
 enum class Divisor : std::uint8_t {
   kLiteral,  // e1
   kOdd,      // e1 | 1
@@ -206,8 +206,8 @@ inline constexpr std::uint32_t kInputBuffers = 4;  // and one more of wide kerne
 std::vector<Buffer> buffers_of(const Kernel& kernel);
 inline std::size_t first_output(const Kernel& kernel) { return kInputBuffers + kernel.wide; }
 
-// The same kernel each time; another C++ compiler may evaluate arguments in another order, and make
-// another kernel of the seed.
+// Returns the same kernel each time. Another C++ compiler may evaluate arguments in another order
+// and draw another kernel from the seed.
 Kernel draw(std::uint64_t seed);
 
 // The kernel k<seed> and its functions; kPrelude comes before.

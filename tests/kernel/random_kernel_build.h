@@ -33,7 +33,8 @@ inline E compared(Op op, std::vector<E> of) {
   return ranged(op, Type::kInt, {0, 1}, std::move(of));
 }
 
-// A result in `exact` if nothing overflows; else any, by unsigned arithmetic.
+// The result is in `exact` if nothing overflows. Otherwise it wraps by unsigned arithmetic and may
+// be any value.
 inline E computed(Op op, Type type, Range exact, std::vector<E> of) {
   const Range all = range_of(type);
   const bool fits = all.holds(exact);
@@ -79,7 +80,7 @@ inline E bits(Op op, const E& a, const E& b) {
   }
   return ranged(op, a->type, range, {a, b});
 }
-// By what a literal or a masked number says.
+// Shifts right by a literal or a masked number.
 inline E right(const E& a, const E& by) {
   return ranged(Op::kRight, a->type, {std::min<Wide>(a->range.least, 0),
                                       std::max<Wide>(a->range.most, 0)}, {a, by});

@@ -162,7 +162,8 @@ class Draw : ExpressionDraw {
     }
   }
 
-  // Lavapipe does not add the bits of a computed float, but does add their sum with a number.
+  // Lavapipe does not add the bits of a computed float atomically, but does add the sum of these
+  // bits and a number.
   E atomic_operand(Type type) {
     const E one = make({.op = Op::kScalar, .type = Type::kUint, .id = 0});
     return add(whole(type, 2), convert(one, type));
@@ -183,7 +184,7 @@ class Draw : ExpressionDraw {
     }
     Statement s{.kind = kind, .id = id, .e = {count}};
     const bool in_loop = std::exchange(in_loop_, true);
-    // `continue` in a do-loop would go to its condition, which counts: fine.
+    // `continue` is allowed: in a do-loop it goes to the condition, which counts.
     scope_.push_back(id);
     s.bodies.push_back(statements(random_.between(1, 3), depth - 1));
     scope_.pop_back();
@@ -210,7 +211,7 @@ class Draw : ExpressionDraw {
         {.kind = Kind::kStoreArray, .id = id, .e = {at, value(k_.array_types[id], 3)}});
   }
 
-  // One value and others made of it, stored at indices that depend on it.
+  // Computes a value and others from it, and stores them at indices that depend on it.
   void scatter(std::vector<Statement>& all) {
     if (!has_private_) return;
     declare(all, random_.one_in(2)
@@ -226,7 +227,7 @@ class Draw : ExpressionDraw {
     }
   }
 
-  // In one block an array of the group is either read or written.
+  // A block either reads or writes an array of the group.
   void shared(std::vector<Statement>& all) {
     for (std::uint32_t i = 0; i + 1 < kShared; ++i) {
       if (!writes_shared_[i]) continue;
@@ -257,7 +258,7 @@ class Draw : ExpressionDraw {
     all.push_back({.kind = Kind::kStoreOutput, .id = id, .e = {slot, value(output_type(id), 4)}});
   }
 
-  // Neighbouring elements get the same computation of neighbouring inputs.
+  // Stores the same computation of neighbouring inputs to neighbouring elements.
   void row(std::vector<Statement>& all) {
     const auto id = static_cast<std::uint32_t>(random_.below(k_.wide ? 5 : 4));
     const Type type = output_type(id);
@@ -304,7 +305,7 @@ class Draw : ExpressionDraw {
     k_.functions.push_back(std::move(f));
   }
 
-  // What every later block may read is written first.
+  // First writes everything that later blocks may read.
   void first_block() {
     Statement block{.kind = Kind::kItems};
     std::vector<Statement> body;
@@ -333,7 +334,7 @@ class Draw : ExpressionDraw {
       reads_shared_[i] = !writes_shared_[i];
     }
     atomics_in_block_ = writes_shared_[kShared - 1];
-    // Counters of fewer items than there are elements have others that nobody has set.
+    // With fewer items than counters, some counters are never set.
     if (k_.items() < kBins) reads_shared_[kShared - 1] = atomics_in_block_ = false;
     counters_op_ = pick(kAtomicOps);
     s.bodies.push_back(statements(random_.between(2, 6), 2));
@@ -376,7 +377,7 @@ class Draw : ExpressionDraw {
       body.push_back({.kind = Kind::kStoreOutput, .id = id,
                       .e = {uint_literal(slot), value(output_type(id), 3)}});
     }
-    // Private values are seen in the end.
+    // Private values go to the outputs at the end.
     for (std::uint32_t i = 0; i < std::min(k_.private_count, kSlots); ++i) {
       const E kept = make({.op = Op::kPrivate, .type = k_.private_type, .of = {uint_literal(i)}});
       const bool real = is_float(k_.private_type);

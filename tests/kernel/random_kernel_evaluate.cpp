@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What random kernels compute: group by group, block by block, item by item. Values are 64 bits: an
+// Evaluates random kernels: group by group, block by block, item by item. Values are 64 bits: an
 // integer extended by its sign or by zeros, a float's or a double's bits.
 #include <bit>
 #include <cmath>
@@ -20,7 +20,7 @@ double double_of(Value v) { return std::bit_cast<double>(v); }
 Value value_of(float x) { return std::bit_cast<std::uint32_t>(x); }
 Value value_of(double x) { return std::bit_cast<std::uint64_t>(x); }
 
-// The low bits as an integer type has them.
+// The low bits, extended as the integer type requires.
 Value integer(Type type, Value v) {
   if (type == Type::kInt) {
     return static_cast<Value>(static_cast<std::int64_t>(static_cast<std::int32_t>(v)));
@@ -283,7 +283,8 @@ class Evaluator {
       case Kind::kSwitch: {
         std::size_t i = std::min<std::size_t>(eval(s.e[0]), s.bodies.size() - 1);
         for (; i < s.bodies.size(); ++i) {
-          // Only a loop's statements leave: those of a switch have no break of their own.
+          // A flow other than kNext is that of an enclosing loop or function: cases contain no
+          // break of the switch.
           if (const Flow flow = run_all(s.bodies[i]); flow != Flow::kNext) return flow;
           if ((s.falls_through >> i & 1) == 0) break;
         }
@@ -330,7 +331,7 @@ class Evaluator {
 
   static void store(Buffer& buffer, Value i, Value v) {
     const std::size_t size = buffer.bytes.size() / buffer.size();
-    // A half's value is a float or a double; what else is narrow keeps the low bits.
+    // The value of a half is a float or a double. Other narrow elements keep the low bits.
     const Value bits = buffer.element == Element::kHalf ? nearest_half(float_of(v)) : v;
     std::memcpy(buffer.bytes.data() + i * size, &bits, size);
   }

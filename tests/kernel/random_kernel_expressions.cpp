@@ -14,7 +14,7 @@ Type ExpressionDraw::whole() {
   if (k_.wide && random_.one_in(3)) return random_.one_in(2) ? Type::kLong : Type::kUlong;
   return whole32();
 }
-// Of elements of shared and private storage.
+// Types of elements of shared and private storage.
 Type ExpressionDraw::number() {
   const auto r = random_.below(6);
   return r < 3 ? whole32() : r < 5 || !k_.wide ? Type::kFloat : Type::kDouble;
@@ -48,7 +48,7 @@ E ExpressionDraw::constant(Type type) {
   if (is_float(type)) {
     static constexpr double kNumbers[] = {1, -1, 2, 0.5, 3, -7.25, 255, 65536, 4294967296.0, 1e-3,
                                           1e10, 16777217, -2147483648.0, 0.1};
-    // A 0 is no operand of arithmetic: operand() sees to that.
+    // operand() ensures that a 0 is not an operand of arithmetic.
     const double x = random_.one_in(12) ? (random_.one_in(2) ? -0.0 : 0.0) : pick(kNumbers);
     if (type == Type::kDouble) return literal(type, std::bit_cast<std::uint64_t>(x));
     return literal(type, std::bit_cast<std::uint32_t>(static_cast<float>(x)));
@@ -62,7 +62,7 @@ E ExpressionDraw::constant(Type type) {
   return literal(type, static_cast<std::uint64_t>(x));
 }
 
-// Where the item is, or a number that is at hand: no load.
+// The item's position, or a number that needs no load.
 E ExpressionDraw::place() {
   if (random_.one_in(3) || in_function_) {
     E found = variable(Type::kUint);
@@ -258,7 +258,7 @@ E ExpressionDraw::whole(Type type, int depth) {
       {
         const E a = next();
         const E b = next();
-        // Their least and most bound the result well enough.
+        // The range of both operands bounds the result well enough.
         return ranged(random_.one_in(2) ? Op::kMin : Op::kMax, type,
                       {std::min(a->range.least, b->range.least),
                        std::max(a->range.most, b->range.most)},
@@ -274,7 +274,7 @@ E ExpressionDraw::whole(Type type, int depth) {
 E ExpressionDraw::quotient(Type type, int depth) {
   const Op op = random_.one_in(2) ? Op::kDivide : Op::kRemainder;
   E a = whole(type, depth - 1);
-  // Its least, divided by -1, would overflow.
+  // The least value, divided by -1, would overflow.
   if (is_signed(type)) a = right(a, uint_literal(1));
   if (is_signed(type)) {
     const Wide half = range_of(type).most / 2;
@@ -291,9 +291,9 @@ E ExpressionDraw::quotient(Type type, int depth) {
   return make(std::move(e));
 }
 
-// Lavapipe of Mesa 22.3 takes a product or quotient with a constant 0 for 0, and adds one without
-// regard of its sign; x - x and x / x of one x need not be numbers either. So shaders' operands
-// are loads, sums and products, or have their last bit set at run time.
+// Lavapipe of Mesa 22.3 folds products and quotients with a constant 0 to 0, and ignores the sign
+// of a constant 0 in a sum. x - x and x / x of the same x may not be numbers either. So operands in
+// shaders are loads, sums and products, or have their last bit set at run time.
 E ExpressionDraw::operand(const E& a, bool may_be_literal) {
   if (k_.wide || a->type != Type::kFloat) return a;
   const bool is_number = a->op == Op::kLiteral && a->value << 33 != 0;
@@ -313,7 +313,7 @@ E ExpressionDraw::real(Type type, int depth) {
   const auto made = [&](Op op, std::vector<E> of) {
     return make({.op = op, .type = type, .of = std::move(of)});
   };
-  // In a function of a shader operands would be unknown.
+  // In a shader's function the operands would be unknown.
   const bool computes = k_.wide || !in_function_;
   switch (random_.below(20)) {
     case 0:

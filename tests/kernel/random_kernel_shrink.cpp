@@ -41,7 +41,7 @@ class Editor {
 
   // False if there are fewer edits.
   bool run() {
-    // Later blocks may read all that the first one writes.
+    // Keeps the first block: later blocks may read all its values.
     for (std::size_t i = 1; i < kernel_.body.size(); ++i) {
       if (take()) {
         kernel_.body.erase(kernel_.body.begin() + static_cast<std::ptrdiff_t>(i));
@@ -97,7 +97,8 @@ class Editor {
       }
       if (is_block) continue;
       for (E& e : s.e) {
-        // A statement whose array has fewer elements would be another one.
+        // Edits only within the expressions: a statement with fewer of them would be a different
+        // statement.
         if (edit(e)) return true;
       }
     }
@@ -154,12 +155,12 @@ Kernel shrink(Kernel kernel, const std::function<bool(const Kernel&)>& fails) {
     Kernel candidate = kernel;
     if (!Editor(candidate, number).run()) break;
     if (fails(candidate)) {
-      kernel = std::move(candidate);  // the edit with this number is another one now
+      kernel = std::move(candidate);  // `number` now names another edit
     } else {
       ++number;
     }
   }
-  // Calls name functions by their place, so only the last ones can go.
+  // Calls refer to functions by index, so only the last functions can be removed.
   while (!kernel.functions.empty() &&
          !is_called(kernel.body, static_cast<std::uint32_t>(kernel.functions.size() - 1))) {
     kernel.functions.pop_back();

@@ -9,9 +9,9 @@
 
 namespace halyard::testing::random_kernel {
 
-// Leaves out statements and replaces expressions by parts of them or constants, as long as `fails`,
-// which is called some hundred times. Every kernel it gets is one that draw() might have made: the
-// range of each integer stays within the one known before.
+// Removes statements and replaces expressions by their parts or by constants, as long as `fails`
+// returns true. Calls `fails` some hundred times. draw() could have made every kernel that it
+// receives: the range of each integer stays within its previous range.
 Kernel shrink(Kernel kernel, const std::function<bool(const Kernel&)>& fails);
 
 }  // namespace halyard::testing::random_kernel

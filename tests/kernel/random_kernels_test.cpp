@@ -29,9 +29,10 @@ constexpr bool kHasWide = false;
 constexpr bool kHasWide = true;
 #endif
 
-// So many kernels are one file: most of a compiler's time for one is for the header.
+// The number of kernels in a file: for a single kernel a compiler would spend most of its time on
+// the header.
 constexpr std::size_t kBatch = 16;
-// Of each day, besides the fixed seeds.
+// The fixed seeds, and additional seeds that change every day.
 constexpr std::uint64_t kFixed = 16, kDaily = 32;
 
 std::string text_of(const std::vector<Kernel>& kernels) {
@@ -91,7 +92,7 @@ std::vector<Build> builds(std::uint64_t batch) {
   }
   if (!kHasWide) return {{targets, 3}};  // no optimisation by clang
   if (all) return {{targets, 0}, {targets, 1}, {targets, 2}, {targets, 3}};
-  // Optimised for every level; otherwise for one of them.
+  // Optimised for every level. The other optimisations are tested for a single level in turn.
   const std::uint64_t turn = batch % (3 * targets.size());
   return {{targets, 3}, {{targets[turn / 3]}, static_cast<int>(turn % 3)}};
 }
@@ -172,7 +173,7 @@ TEST(RandomKernels, OnTheTarget_EqualTheModel) {
   std::uint64_t number = 0, count = 0;
   const auto flush = [&] {
     if (batch.empty()) return;
-    // Seen if the process dies.
+    // Printed first, so that the seeds are known if the process dies.
     fmt::print("seeds {}..{}\n", batch.front().seed, batch.back().seed);
     std::fflush(stdout);
     count += batch.size();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rules of halyard/kernel.h that the C compiler does not check: violations are rejected, in unusual
-// spellings too, and nothing else is.
+// Rules of halyard/kernel.h that the C compiler does not check: violations are rejected, even in
+// unusual spellings, and valid kernels are accepted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

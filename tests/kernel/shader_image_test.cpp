@@ -126,7 +126,7 @@ TEST(ShaderImage, KeepsSpecialNumbersAndRoundsToTheNearestEvenInEveryEntry) {
 }
 
 TEST(ShaderImage, FindsAddressesAndConstantsInABlockThatThePushConstantsPointTo) {
-  // One kernel, so that there is one of each instruction.
+  // A single kernel, so that each instruction occurs once.
   const std::string module =
       shader_of(std::string_view(kTwo).substr(0, std::string_view(kTwo).find("HY_KERNEL(second")),
                 "spirv-1.5")
@@ -223,7 +223,7 @@ HY_KERNEL(k, 8, 4, 1, HY_IN_TENSOR3(float, x), HY_OUT_TENSOR2(float, y), HY_OUT_
 
 TEST(ShaderImage, IsTheSameWheneverTheSourceIs) {
   for (const std::string target : {"spirv-1.5", "msl-3.0"}) {
-    // Does not contain its path.
+    // The image does not contain the source's path.
     const auto folder = compiler::TemporaryDirectory::create().value();
     const std::string here = folder.path() / "k.hyk";
     const std::string there = folder.path() / "deeper" / "k.hyk";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names of C that mean something else in a shading language: every one may be a kernel, a
+// Names of C that mean something else in a shading language: each of them may name a kernel, a
 // parameter, a function, a variable or a member. Only Metal's words cannot name a kernel for Metal,
 // whose functions have the kernels' names.
 #include <gmock/gmock.h>
@@ -17,8 +17,8 @@
 namespace halyard::testing {
 namespace {
 
-// The GLSL specification, version 4.60: https://registry.khronos.org/OpenGL/specs/gl/.
-// Keywords and reserved words of section 3.6, and what the extensions of a module's text add.
+// The GLSL specification, version 4.60: https://registry.khronos.org/OpenGL/specs/gl/. Keywords and
+// reserved words of section 3.6, and those of the extensions that a module's text enables.
 constexpr const char* kGlslWords =
     "attribute uniform varying buffer shared coherent readonly writeonly atomic_uint layout "
     "centroid flat smooth noperspective patch sample invariant precise subroutine in out inout "
@@ -165,7 +165,7 @@ TEST(ShaderNames, VariablesAndMembers_OfEveryWord_Build) {
 }
 
 TEST(ShaderNames, FunctionsAndConstants_OfEveryWord_Build) {
-  // C has functions of these names.
+  // C already has functions with these names.
   static const std::set<std::string> kOfC = {
       "sin",   "cos",  "tan",  "asin", "acos", "atan", "sinh",  "cosh",  "tanh", "asinh",
       "acosh", "atanh", "pow",  "exp",  "log",  "exp2", "log2",  "sqrt",  "abs",  "floor",
@@ -178,7 +178,8 @@ TEST(ShaderNames, FunctionsAndConstants_OfEveryWord_Build) {
   expect_builds(functions_named(words));
 }
 
-// A name is part of no shader's text, so some of each kind do; a module takes 0.1 s for each.
+// A SPIR-V kernel's name is not part of its GLSL text, so a few names of each kind suffice. A
+// module takes 0.1 s per name.
 TEST(ShaderNames, Kernels_OfWordsOfGlsl_BuildForSpirv) {
   const std::vector<std::string> names = words_in(
       {"barrier memoryBarrier reflect mix max atomicAdd subpassLoad texture main buffer sample in "

@@ -33,7 +33,7 @@ class DeviceKernels {
 std::unique_ptr<DeviceMemory> device_memory(std::size_t bytes);
 // `file` is the shipped file's name without its folder and ending.
 std::unique_ptr<DeviceKernels> device_kernels(std::string_view file);
-// The largest number of iterations of all loops of an item together, in one launch.
+// The largest number of loop iterations of an item in a launch, all its loops together.
 std::size_t device_loop_rounds();
 
 }  // namespace halyard::testing

@@ -18,7 +18,7 @@ using Uints = std::vector<std::uint32_t>;
 template <class T>
 void expect_arange(const char* kernel, std::uint32_t words) {
   SCOPED_TRACE(std::string(kernel) + " of " + std::to_string(words));
-  // In two parts, the second from an even word on.
+  // Two launches, the second from an even word on.
   const std::uint32_t first = words / 4 * 2;
   const Array<std::uint32_t> low(first), high(words - first);
   Shipped("generate").run(kernel, groups_of(256, first), {low}, {first, 0u});

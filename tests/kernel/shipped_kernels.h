@@ -146,7 +146,7 @@ inline std::vector<std::uint32_t> random_uints(std::size_t size, unsigned seed) 
   return values;
 }
 
-// From -scale up to scale.
+// Values from -scale up to scale.
 inline std::vector<float> random_floats(std::size_t size, unsigned seed, float scale = 1.0f) {
   std::vector<float> values;
   for (const std::uint32_t bits : random_uints(size, seed)) {

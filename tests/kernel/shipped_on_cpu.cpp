@@ -10,7 +10,7 @@
 namespace halyard::testing {
 namespace {
 
-// One for the process, which ends while its threads run.
+// A single object for the process, which ends while its threads run.
 const hal::Device& device() {
   static struct Process {
     ~Process() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Shipped kernels in the Metal Shading Language, on the CPU. They are compiled from their sources:
-// shipped files have images for this target only where the build asks for them.
+// shipped files have images for this target only if the build includes them.
 #include <algorithm>
 #include <vector>
 

@@ -184,7 +184,7 @@ TEST(ShippedArgmax, RowsAndColumnsGiveTheFirstOfTheGreatest) {
   for (const auto& [matrices, rows, columns] :
        {std::array{1u, 1u, 1u}, {1u, 16u, 64u}, {3u, 17u, 65u}, {2u, 40u, 257u}, {5u, 1000u, 2u}}) {
     SCOPED_TRACE(::testing::PrintToString(std::array{matrices, rows, columns}));
-    // Of few values, so that many are equal.
+    // Few distinct values, so that many are equal.
     std::vector<float> x;
     for (const std::uint32_t bits : random_uints(matrices * rows * columns, 1)) {
       x.push_back(static_cast<float>(bits % 8));

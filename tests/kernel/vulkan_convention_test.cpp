@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a launch passes in each convention of images for Vulkan (kernel/device_abi.h).
+// The arguments of a launch in each convention of images for Vulkan (kernel/device_abi.h).
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -449,7 +449,7 @@ Status VulkanDevice::run(const kernel::Hyx& hyx, std::string_view kernel,
   // check_launch() has checked the limits.
   vkCmdDispatch(commands_, static_cast<std::uint32_t>(groups[0]),
                 static_cast<std::uint32_t>(groups[1]), static_cast<std::uint32_t>(groups[2]));
-  // A fence alone makes no writes visible to the host.
+  // A fence does not make writes visible to the host.
   const VkMemoryBarrier to_host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                                    .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
                                    .dstAccessMask = VK_ACCESS_HOST_READ_BIT};

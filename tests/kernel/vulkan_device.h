@@ -138,7 +138,7 @@ class VulkanDevice {
   VulkanHandle<VkCommandPool> pool_;
   VulkanHandle<VkFence> done_;
   VkCommandBuffer commands_ = VK_NULL_HANDLE;
-  std::map<std::uint64_t, Image> images_;  // by what is in it
+  std::map<std::uint64_t, Image> images_;  // by content
 };
 
 // The device of this process, open while its tests run.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The serial driver in a runtime of its own. tests/conformance covers what every driver must do.
+// The serial driver in a separate runtime. tests/conformance covers the behaviour of every driver.
 #include "drivers/serial/driver.h"
 
 #include <gtest/gtest.h>

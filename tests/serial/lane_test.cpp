@@ -230,7 +230,7 @@ TEST(SerialLane, AbandonedProducerLeavesItsConsumerToTheEngine) {
 TEST(SerialLane, AllocatesNothingOnceItsSlotsHaveHeldAnEdge) {
   if (!counts::counts_allocations()) GTEST_SKIP() << "a sanitizer counts its own";
   const auto first = make_lane(), second = make_lane();
-  // Whichever lane is faster below, each has had a parker to notify.
+  // Each lane has notified a parker before, whichever lane is faster below.
   base::Parker& parker = base::ParkerPool::acquire();
   for (const auto& lane : {first.get(), second.get()}) ASSERT_TRUE(lane->arm(1, parker).ok());
   std::uint64_t next = 1;

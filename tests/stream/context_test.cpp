@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The context and the capture mode of a thread are its user's, whatever is called.
+// No call changes the user's context or capture mode of a thread.
 #include "drivers/stream/context.h"
 
 #include <gtest/gtest.h>
@@ -76,7 +76,7 @@ TEST(ContextGuard, PutsBackNothingThatItCouldNotSet) {
   }
 }
 
-// What issue() and mark() put into a stream is allowed whatever another thread captures.
+// The stream operations of issue() and mark() are allowed even if another thread captures.
 TEST(ContextGuard, LeavesTheCaptureModeWhereWorkIsOnlyPutIntoStreams) {
   OpenedContext context;
   timeline::Visit visit;
@@ -92,7 +92,7 @@ TEST(ContextGuard, LeavesTheCaptureModeWhereWorkIsOnlyPutIntoStreams) {
   EXPECT_EQ(current(), nullptr);
 }
 
-// But for the event of a marker, which the issuer makes where it lacks one.
+// Exception: the issuer creates an event for a marker if no event is free.
 TEST(ContextGuard, IsRelaxedToMakeAMarkerWhileAnotherThreadCaptures) {
   OpenedContext context;
   timeline::Visit visit;
@@ -119,8 +119,8 @@ TEST(ContextGuard, SharesThePrimaryContextOfItsDevice) {
   EXPECT_EQ(current(), its);
 }
 
-// Another program part captures a stream meanwhile, which forbids much on threads that are not
-// relaxed.
+// Meanwhile another part of the program captures a stream, which forbids many calls on threads
+// whose mode is not relaxed.
 TEST(Context, OfTheUserSurvivesEveryCallOfTheHal) {
   const std::uint64_t violations = fake::violations();
   fake::Context* users = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The stream driver in a runtime of its own. What every driver must do is tests/conformance's.
+// The stream driver in a separate runtime. tests/conformance covers the behaviour of every driver.
 #include "simulation/stream/driver.h"
 
 #include <gtest/gtest.h>
@@ -72,7 +72,8 @@ TEST_F(StreamDriver, ClosesAfterWorkInFlightWithNothingLeftBehind) {
   EXPECT_TRUE(std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{2}; }));
 }
 
-// Many times more than a lane takes at once: in parts, with edges to and from it.
+// The recording has many times more commands than a lane takes at once. It runs in parts, with
+// edges to and from it.
 TEST_F(StreamDriver, RunsARecordingOfThousandsOfCommandsInParts) {
   constexpr std::uint32_t kCommands = 5'000, kWords = 100;
   const auto devices = registry_.open_all("stream://?devices=2&command_buffer_mode=stream").value();

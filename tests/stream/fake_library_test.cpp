@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The fake library does what CUDA's driver API says, and refuses what a caller may not do.
+// The fake library behaves as CUDA's driver API specifies and refuses invalid use.
 #include "simulation/stream/fake_library.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ class FakeLibrary : public ::testing::Test {
     EXPECT_EQ(violations() - violations_before, expected_violations) << latest_violation();
   }
 
-  // Holds the first stream up until the test, or its end, lets it go on.
+  // Blocks the first stream until the test releases it or ends.
   void block() {
     blocked = true;
     const auto wait = [](void* flag) { static_cast<std::atomic<bool>*>(flag)->wait(true); };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A plan orders what the recording orders, nothing else, and with few edges.
+// A plan has exactly the recording's order, with few edges.
 #include "drivers/stream/graph_plan.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ void close(Matrix& order) {
   }
 }
 
-// What hal/command.h says, word by word.
+// The order that hal/command.h specifies, written out literally.
 Matrix expected_order(const Recording& recording) {
   const std::size_t n = recording.commands.size();
   Matrix order(n, std::vector<bool>(n));
@@ -169,7 +169,7 @@ TEST(GraphPlan, BarrierBetweenManyAndMany_IsOneJoin) {
   EXPECT_EQ(edges_of(plan), 300u);
 }
 
-// Each wait follows one command more than the one before.
+// Each wait follows one command more than the previous wait.
 TEST(GraphPlan, ManyEvents_HaveAsManyEdgesAsCommands) {
   constexpr std::uint32_t kEvents = 1000;
   Recording recording;
@@ -187,7 +187,7 @@ TEST(GraphPlan, ManyEvents_HaveAsManyEdgesAsCommands) {
   EXPECT_LE(edges_of(plan), 20 * kEvents);
 }
 
-// What already follows the barrier carries its order on: after() needs the one edge alone.
+// Commands that already follow the barrier pass its order on, so after() needs only one edge.
 TEST(GraphPlan, ChainBehindABarrier_FollowsItOnce) {
   Recording recording;
   recording.commands = {kStep, kStep, kFullBarrier, kStep, kStep, kStep};

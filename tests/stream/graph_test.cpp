@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Graphs of recordings over the fake library, on lanes without an engine: what a replay costs, and
-// what happens where the library refuses one. tests/cuda has the same through the HAL.
+// Graphs of recordings over the fake library, on lanes without an engine: the cost of a replay, and
+// the fallback if the library refuses a graph. tests/cuda has the same through the HAL.
 #include "drivers/stream/graph.h"
 
 #include <gtest/gtest.h>
@@ -76,7 +76,8 @@ TEST(StreamGraph, SteadyReplays_AllocateNothing) {
     }
     lane.issue(fills.operation, ++sequence);
   };
-  // Behind a kernel that runs, so that the fake library has as many packets as it will ever need.
+  // The replays are queued after a running kernel, so the fake library allocates all packets that
+  // it will ever need.
   lane.issue(kGate, ++sequence);
   for (int i = 0; i < 8; ++i) replay(4 * (i % 2));
   gates.open = true;
@@ -113,12 +114,12 @@ TEST(StreamGraph, OnlyChangedSlots_AreUpdated) {
   EXPECT_EQ(word(other, 8), 0u);
 }
 
-// A copy of a graph of CUDA names the memory, not its address alone.
+// A copy in a CUDA graph refers to the memory, not only to its address.
 TEST(StreamGraph, OtherMemoryAtTheSameAddress_IsUpdated) {
   struct SameAddress final : hal::Memory {
     explicit SameAddress(const hal::Memory& it)
         : Memory(it.size(), it.type(), it.host_pointer(), it.device_address(), it.domain()) {}
-    // Its description, too, lies where that of earlier memory lay.
+    // The object itself also has the same address as the earlier object.
     static void* operator new(std::size_t) {
       alignas(std::max_align_t) static std::byte place[sizeof(hal::Memory)];
       return place;

@@ -43,7 +43,7 @@ TEST(StreamLane, ShowsNoProgressBehindItsLastMarker) {
   lane.wait_until(2);
 }
 
-// No host thread looks at the producer: the streams wait for each other.
+// No host thread polls the producer: the streams wait for each other.
 TEST(StreamLane, WaitsForAnEdgeWithoutTheHost) {
   OpenedContext context;
   OpenedLane<> gate(context), producer(context), consumer(context);
@@ -125,7 +125,8 @@ TEST(StreamLane, AllocatesNothingInTheSteadyState) {
     second.wait_until(next - 1);
     first.wait_until(next - 1);
   };
-  // How much is in flight at once depends on which thread is faster; what was needed once is kept.
+  // The number of submissions in flight depends on which thread is faster. Memory that was needed
+  // once is kept.
   constexpr int kSteady = 20;
   int steady = 0;
   for (int i = 0; i < 2000 && steady < kSteady; ++i) {
@@ -207,7 +208,7 @@ TEST(StreamLane, FailsAloneBeforeItsFirstNativeCall) {
   EXPECT_EQ(memory->host_pointer()[0], std::byte{2});
 }
 
-// The work that is waited for may be lost with its device. The engine must know of the wait then.
+// The awaited work may be lost with its device. Then the engine must know of the wait.
 TEST(StreamLane, KeepsItsSequenceWhenItFailsBehindANativeWait) {
   OpenedContext context;
   OpenedLane<> producer(context), lane(context);

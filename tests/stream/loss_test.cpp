@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The loss of a stream:// device, with work that is stopped and with work that goes on.
+// The loss of a stream:// device, with work that stops and with work that continues.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,8 +47,8 @@ class StreamLoss : public ::testing::Test {
  protected:
   StreamLoss() { check(register_stream_driver(registry)); }
 
-  // Submits run_until_told(), and a fill of what it does not use, and waits until it runs; then the
-  // device `ordinal` has a fault.
+  // Submits run_until_told(), and a fill of memory that it does not use, and waits until it runs.
+  // Then the device `ordinal` has a fault.
   void lose_while_it_runs(const hal::Device& device, const hal::Buffer& buffer, State& state,
                           unsigned ordinal) {
     const hal::Semaphore done = device.create_semaphore().value();
@@ -79,7 +79,7 @@ TEST_F(StreamLoss, WorkThatCannotBeStoppedKeepsAllThatItTouches) {
     EXPECT_THAT(device.dump_timelines(), HasSubstr("2 submissions are kept for good"));
   }
   check(registry.shutdown(kForever));
-  // The kernel runs still, in memory and code that no handle keeps.
+  // The kernel still runs, in memory and code that no handle keeps.
   state->store(1, 1);
   state->wait_for(2);
 }
@@ -120,7 +120,7 @@ TEST_F(StreamLoss, WorkThatEndsWhenItIsStoppedKeepsNothing) {
                                   {buffer}, {}, {.signal = {{done, 1}}}));
     state.wait_for(0);
     fake::fault(43);
-    state.store(1, 1);  // what runs is not cut off, but waited for
+    state.store(1, 1);  // running work is awaited, not cut off
     EXPECT_EQ(done.wait(1, kForever).code(), StatusCode::kDeviceLost);
     EXPECT_THAT(device.dump_timelines(), Not(HasSubstr("kept for good")));
   }

@@ -50,7 +50,7 @@ class MarkerTableTest : public ::testing::Test {
 
   MarkerTableTest() { check(table.open()); }
 
-  // Records a marker behind `sequence`; its event.
+  // Records a marker after `sequence`. Returns its event.
   int record(std::uint64_t sequence) {
     auto* const marker = table.take().value();
     table.add(*marker, sequence);

@@ -16,7 +16,7 @@
 namespace halyard::stream {
 namespace {
 
-// A library that runs a host function, and whatever then happens, before call_host() returns.
+// A library that runs a host function, with all its effects, before call_host() returns.
 struct AtOnceApi {
   enum class Stream : int {};
   enum class Event : int {};
@@ -51,8 +51,8 @@ class StreamNotification : public ::testing::Test {
   void arm(std::uint64_t sequence, base::Notify& notify) {
     EXPECT_TRUE(lane->arm(sequence, notify).ok());
   }
-  // Waits until all that the lane's host functions notify has been notified: another one behind
-  // them has.
+  // Waits until the lane's host functions have sent all notifications, by a further host function
+  // after them.
   void settle(std::uint64_t sequence) {
     CountingNotify last;
     lane.issue(kBarrier, sequence);
@@ -60,7 +60,7 @@ class StreamNotification : public ::testing::Test {
     wait_for(last, 1);
   }
 
-  CountingNotify first, second;  // for longer than what they are armed for
+  CountingNotify first, second;  // outlive the lane they are armed on
   OpenedContext context;
   GatedLane lane{context};
 };
@@ -112,7 +112,8 @@ TEST_F(StreamNotification, IsOneForTheLowestOfSeveralArmings) {
   EXPECT_EQ(first.count, 1);
 }
 
-// The lane is seen to have passed 1, and is armed for 2, before the host function for 1 runs.
+// A poll sees that the lane has passed 1, and the lane is armed for 2, before the host function for
+// 1 runs.
 TEST_F(StreamNotification, OfWhatHasPassedHidesNoLaterOne) {
   Gates gates;
   GatedLane other(context);

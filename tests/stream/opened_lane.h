@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// OpenedLane: a lane over the fake library without an engine: every call within its guard.
+// OpenedLane: a lane over the fake library, without an engine. Every call runs within its guard.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ class OpenedLane {
   timeline::IssueResult issue(const timeline::Issue& issue) {
     return (*this)->issue({&issue, 1}, timeline::Doorbell::kRing);
   }
-  // One that wants a marker, and is taken.
+  // Issues an operation with a marker, and expects that the lane accepts it.
   void issue(const hal::Operation& operation, std::uint64_t sequence,
              const std::vector<Edge>& waits = {}) {
     const auto result =
@@ -86,7 +86,7 @@ class OpenedLane {
     EXPECT_TRUE(result.count == 1 && !result.unmarked) << result.status.to_string();
   }
 
-  // Sleeps as a waiter of the engine does. A marker stands at or behind `sequence`.
+  // Sleeps as a waiter of the engine does. Precondition: there is a marker at or after `sequence`.
   void wait_until(std::uint64_t sequence) {
     base::Parker& parker = base::ParkerPool::acquire();
     for (;;) {
@@ -142,9 +142,9 @@ struct Fills {
 
 inline const hal::Operation kBarrier;
 
-// Until a test opens them, or ends: kGate is a kernel that runs, and then writes 64 times 1 to
-// `target`, if there is one; kHostGate a host function, which keeps all others of its context
-// waiting.
+// Gates, which block until a test opens them or ends. kGate is a kernel that then writes 64 times 1
+// to `target`, unless that is null. kHostGate is a host function, which delays all other host
+// functions of its context.
 inline const hal::Operation kGate, kHostGate;
 struct Gates {
   Gates() { current = this; }

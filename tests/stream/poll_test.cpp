@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a poll of a lane finds, and how many events it asks for that: on events that a test steps.
+// The progress that a poll of a lane finds, and how many events it queries, with events that the
+// test steps.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -49,7 +50,7 @@ struct Nothing {
   }
 };
 
-// A lane with `markers` markers, which a poll asks for the first time.
+// A lane with `markers` markers, which no poll has queried yet.
 struct MarkedLane {
   explicit MarkedLane(int markers) {
     check(lane.open());

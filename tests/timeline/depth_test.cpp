@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rule 16: the depth of a lane in native commands, and submissions that are deeper: they go in
-// parts.
+// Rule 16: the depth of a lane in native commands. Submissions that are deeper are issued in parts.
 #include "memory_queue.h"
 
 namespace halyard::timeline::testing {
@@ -68,7 +67,7 @@ TEST(Rule16Depth, WhatNeedsMoreThanHalfOfALaneIsAskedForAgainOnlyOnceItFits) {
   EXPECT_EQ(world.log, (std::vector<int>{1, 2, 3}));
 }
 
-// The queue has been told of room, but no thread has drained it yet.
+// The queue has been notified of room, but no thread has drained it yet.
 TEST(Rule16Depth, WhatIsSubmittedAsThereIsRoomGoesBehindTheParts) {
   World world;
   auto& queue = world.queue(world.device(), "q", kFour);
@@ -118,7 +117,7 @@ TEST(Rule16Depth, PartsGoOnHoweverOftenOneThreadFindsRoomForThem) {
   PinnedLanePoint lane = done->find_promise(1, kHostDomain);
   ASSERT_TRUE(lane);
   // As soon as the issuer finds the lane full the device runs the part, and another thread retires
-  // it; that one finds the role taken, and leaves the rest to the issuer.
+  // it; that thread finds the role taken and leaves the remaining parts to the issuer.
   world.work_source.on_wake = [&] {
     if (queue.native().run() == 0) return;
     std::thread([&] {
@@ -154,8 +153,8 @@ TEST(Rule16Depth, PartsEndWithTheLossOfTheirDevice) {
   }
 }
 
-// A queue of which one command is a part that is in flight: of what is submitted as 2, which has 6.
-// Run's end leaves room for the second part.
+// A queue with a part of a submission in flight: one command of submission 2, which has 6. When
+// submission 1 has run there is room for the second part.
 struct WithAPartInFlight {
   WithAPartInFlight() {
     queue.native().stopped = true;

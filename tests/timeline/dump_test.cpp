@@ -41,7 +41,7 @@ TEST(Dump, ShowsACycle) {
 }
 
 // The thread that passes the failure on owns the signals of such a submission, and holds no role of
-// the lane meanwhile. Their semaphores may be gone with the last of them.
+// the lane meanwhile. Their semaphores may be destroyed with the last signal.
 TEST(Dump, ShowsWhatAQuarantinedLaneHoldsWithoutItsSignals) {
   World world;
   auto& lost = world.device("lost");

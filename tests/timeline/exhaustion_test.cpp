@@ -10,7 +10,7 @@
 
 namespace {
 
-// The allocations that this thread may still make before each one fails.
+// The number of allocations that this thread may still make before all later ones fail.
 constexpr int kAll = -1;
 thread_local int left = kAll;
 thread_local bool has_failed = false;
@@ -78,7 +78,7 @@ class Exhaustion : public ::testing::Test {
     EXPECT_TRUE(world.submit(queue, {{last.get(), 1}}, {}).ok());
   }
 
-  // Calls it with memory for no allocation, for one, and so on, until none fails.
+  // Calls `call` with memory for 0, 1, 2, ... allocations, until none fails.
   template <class F>
   void expect_each_ends(F&& call) {
     int count = 0;
@@ -121,7 +121,7 @@ TEST_F(Exhaustion, APassedDeadlineIsReported) {
   EXPECT_EQ(code(status), StatusCode::kDeadlineExceeded);
 }
 
-// A semaphore has room for the first few domains, and makes more as one is used with it.
+// A semaphore has room for the first few domains, and allocates more when a further domain uses it.
 TEST(ExhaustionOfDomains, RefusesWhatBringsASemaphoreAFurtherOne) {
   constexpr Domain kLast = kDomainCount - 1;
   World world;

@@ -189,7 +189,7 @@ TEST(Flush, RecordsAMarkerWhereProgressNeedsOne) {
   EXPECT_EQ(queue.native().mark_calls, 1);
 }
 
-// The holder of a submission may query it on another thread, and the answer names the queue.
+// The holder of a submission may query it on another thread, and the result names the queue.
 TEST(Idle, AQueueWithAHeldSubmissionIsNotReopened) {
   World world;
   auto& queue = world.queue("before");

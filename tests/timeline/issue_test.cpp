@@ -44,7 +44,7 @@ TEST(Rule9Cover, AcrossDomainsOnlyWhereTheMatrixSaysSo) {
   EXPECT_EQ(done->query().value(), 1u) << "the completion shell retired it";
 }
 
-// As many domains as there are, each of which can wait for the one before.
+// Uses all domains, each of which can wait for the previous domain.
 TEST(Rule9Cover, ReachesThroughEveryDomain) {
   DomainMatrix matrix;
   for (Domain domain = 2; domain < kDomainCount; ++domain) {
@@ -264,7 +264,8 @@ TEST(Rule16BackPressure, RoomThatAppearsWhileTheRoleIsHeldIsNotMissed) {
   auto done = world.semaphore();
   bool ran = false;
   world.work_source.on_wake = [&] {
-    // The full lane wakes the completion shell: the device and the shell outrun the issuer.
+    // The full lane wakes the completion shell. The device and the shell are faster than the
+    // issuer.
     if (std::exchange(ran, true)) return;
     queue.native().run();
     EXPECT_EQ(done->query().value(), 2u);
@@ -297,7 +298,7 @@ TEST(Rule16Backlog, PastItsLimitSubmitAnswersResourceExhausted) {
   EXPECT_EQ(done->query().value(), 1u);
 }
 
-// A queue with one submission in flight, the most that it takes, and four ready.
+// A queue with one submission in flight, which is its capacity, and four ready submissions.
 struct FullQueue {
   FullQueue() {
     for (int i = 1; i <= 5; ++i) EXPECT_TRUE(world.submit(queue, {}, {}, i).ok());

@@ -63,7 +63,7 @@ TEST(Rule20Markers, AForeignWaiterGetsOneLate) {
   EXPECT_EQ(done->query().value(), 1u);
 }
 
-// The progress of several threads, as one number that each may advance or await.
+// The progress of several threads: a number that each thread may advance or await.
 class Steps {
  public:
   void reach(int value) {
@@ -86,7 +86,8 @@ TEST(Rule20Markers, OneRecordedWhileTheConsumerDrainsIsNotMissed) {
   auto& b = world.queue(device, "b", kMarkers);
   auto produced = world.semaphore(), start = world.semaphore(), done = world.semaphore();
   // The producer is another thread, because no thread drains two queues at once. It holds a's role,
-  // so the consumer's drain finds no marker and goes on with its other work; then the marker comes.
+  // so the consumer's drain finds no marker and continues with other work. Then the marker is
+  // recorded.
   Steps steps;
   EXPECT_TRUE(world.submit(a, {}, {{produced.get(), 1}}, 1).ok());
   a.native().on_issue = [&] {
@@ -218,7 +219,8 @@ TEST(Retirement, CompletesWhatTheWorkWaitedForOnOtherQueues) {
   EXPECT_EQ(world.resource.use_count(), 1) << "neither of them keeps it";
 }
 
-// The payload of a lane's first submission, and of one in another lane that a gate orders after it.
+// The payload of a lane's first submission, and of a submission in another lane that a gate orders
+// after it.
 struct Gated : Operation {
   LaneTracker** lane = nullptr;
   std::function<void()> between;  // runs between the gate's query and its wait
@@ -379,7 +381,8 @@ TEST(Rule23Looking, ProbesALaneThatDoesNotMove) {
   EXPECT_TRUE(world.host_call(queue, [] { return Status(); }, {{a.get(), 1}}, {{b.get(), 1}}).ok());
   world.settle();
   EXPECT_EQ(world.engine.next_look(), world.work_source.clock_.time + Engine::kLookInterval);
-  // Not each time that the shell looks, as it does for the end of other lanes' work.
+  // The shell does not probe this lane each time that it checks, for instance for the end of other
+  // lanes' work.
   auto& other = world.queue(world.device("other"), "other");
   auto c = world.semaphore(), d = world.semaphore();
   EXPECT_TRUE(world.submit(other, {}, {{c.get(), 1}}).ok());

@@ -103,8 +103,8 @@ TEST(Rule27Quarantine, ADeadWaitFailsAtOnceAndLaterWorkIsUnavailable) {
   EXPECT_EQ(fresh->query().value(), 1u);
 }
 
-// Lanes that are seen at markers, on two devices. `a` has a fault that no thread has seen, and the
-// library let go of what waits for it.
+// Lanes whose progress is visible only at markers, on two devices. `a` has a fault that no thread
+// has seen, and the library has released the waits for it.
 struct LetGoWorld : World {
   QueueUnderTest& marked(const char* name) { return queue(device(name), name, kMarkers); }
   std::uint64_t run(QueueUnderTest& queue) {
@@ -160,7 +160,7 @@ TEST(Rule27LetGo, WorkWhoseInputHasArrivedIsCompleteWithIt) {
   }
   world.a->flush();
   world.b->flush();
-  // No thread looks before all of it has run.
+  // No thread polls before all of it has run.
   for (std::uint64_t ran = 0; ran < kTurns;) {
     ran += static_cast<std::uint64_t>(world.a.native().run() + world.b.native().run());
   }
@@ -169,7 +169,8 @@ TEST(Rule27LetGo, WorkWhoseInputHasArrivedIsCompleteWithIt) {
   EXPECT_LE(world.a.native().poll_calls + world.b.native().poll_calls, polls + 4);
 }
 
-// How a lane of which only another one of its device has shown the end is completed.
+// Completes a lane whose end only another lane of the same device has shown. Returns the polls and
+// notes.
 struct Completed {
   int polls;
   std::uint64_t noted;
@@ -191,15 +192,16 @@ Completed complete_behind_another(const QueueCapabilities& capabilities) {
   return {b.native().poll_calls - polls, b.native().noted};
 }
 
-// A fault lets go of no wait within its device: that the wait has held says enough.
+// A fault releases no wait within its own device, so a passed wait proves that the producer
+// completed.
 TEST(Rule27LetGo, ALaneOfTheSameDeviceIsCompletedWithoutAPoll) {
   const Completed completed = complete_behind_another(kMarkers);
   EXPECT_EQ(completed.polls, 0);
   EXPECT_EQ(completed.noted, 1u) << "it may use what stood at 1 again";
 }
 
-// Such a lane's driver learns from its polls alone what has ended: what it may use again, and which
-// time stamps it can read.
+// The driver of such a lane learns only from polls which submissions have ended, so which resources
+// it may reuse and which time stamps it can read.
 TEST(Rule27LetGo, ALaneThatMarksEverySubmissionIsPolled) {
   const Completed completed = complete_behind_another({});
   EXPECT_EQ(completed.polls, 1);

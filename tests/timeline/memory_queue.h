@@ -89,7 +89,8 @@ struct Operation : timeline::Operation {
 
 inline constexpr QueueCapabilities kMarkers{.marks_every_submission = false};
 
-// Unlike kNow, which polls, a deadline that has passed has all told that a wait can tell.
+// kNow only polls. A wait with this deadline, which has passed, reports everything that a wait can
+// report.
 inline constexpr Deadline kPast = Deadline::at(1);
 
 inline const Status kNoMemory(StatusCode::kResourceExhausted, "no memory", "CUDA_ERROR_2");
@@ -116,7 +117,8 @@ class MemoryQueue final : public NativeQueue {
         result.started = fails_started;
         result.waits = fails_behind_waits;
         if (!fails_started && !fails_behind_waits) return result;
-        // Something of it is in the queue, and runs as any other; what it was, the test knows.
+        // A part of the failed submission is in the queue and runs like any other. The test knows
+        // which part.
         ++issued_;
         entries_.push_back({{issue.waits.begin(), issue.waits.end()}, issue.operation});
         return result;
@@ -226,12 +228,12 @@ class MemoryQueue final : public NativeQueue {
   std::size_t capacity = 1 << 20;
   Status fail_next;
   bool fails_started = false;       // fail_next comes after a native call
-  bool fails_behind_waits = false;  // or after native waits alone
+  bool fails_behind_waits = false;  // fail_next comes after native waits only
   Status fail_mark;
   Ref<EntryGuard> guard;
-  bool empty = false;  // what is issued takes no native calls
+  bool empty = false;  // issued work takes no native calls
   bool arms_early = false;
-  bool lets_go = false;  // of what waits, as a library may after a fault elsewhere
+  bool lets_go = false;  // passes unmet waits, as a library may after a fault elsewhere
   Status fail_arm;
   // Each is called once: when the issuer enters, and before issue() reports a busy queue.
   std::function<void()> on_issue, on_busy;
@@ -246,7 +248,7 @@ class MemoryQueue final : public NativeQueue {
   bool ignores_waits = false;  // like a library that lets waits for a lost queue pass
   bool abandoned = false;
   bool still_running = false;  // as a device whose work cannot be stopped
-  bool stopping = false;       // what abandon() answers until this is false
+  bool stopping = false;       // abandon() returns kStopping until this is false
   Nanoseconds asked_for = -1;  // by abandon()
   int issue_calls = 0, mark_calls = 0, doorbells = 0, probes = 0;
   std::uint64_t noted = 0;  // by note_passed()
@@ -269,7 +271,8 @@ class MemoryQueue final : public NativeQueue {
     base::Notify* notify;
   };
 
-  // A waiter on a lane with markers passes only when the first marker behind its point has passed.
+  // A wait for a lane with markers passes only when the first marker at or after its point has
+  // passed.
   bool runnable(const Entry& entry) {
     if (ignores_waits) return true;
     for (const Edge& edge : entry.waits) {
@@ -339,7 +342,7 @@ class World {
       for (auto& lane : queue->lanes) lane->stopped = false;
     }
     settle();
-    // What one holds of another it lets go of as it is asked.
+    // A queue releases its references to other queues when idle() is called.
     bool idle = false;
     for (int i = 0; i < 4 && !idle; ++i) {
       idle = true;

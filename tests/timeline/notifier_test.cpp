@@ -232,7 +232,7 @@ TEST_F(NotifierThread, UsesNoLaneThatWasRemoved) {
     Lane lane(*this);
     ASSERT_TRUE(notifier.arm(lane.shared, 1, notify).ok());
     if (i % 2 == 0) library.set(lane.counter, 1);
-    // Its memory is gone after this: sanitizers see a use.
+    // Its memory is freed after this: sanitizers detect a use.
   }
 }
 

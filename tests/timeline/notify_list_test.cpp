@@ -141,7 +141,7 @@ TEST(NotifyList, NotifiesAllThatAreReachedHoweverMany) {
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].count, i < 90 ? 1 : 0) << i;
 }
 
-// Without that, a thread that follows the list loops until the other one has notified.
+// Otherwise a thread that follows the list would loop until the other thread has notified.
 TEST(NotifyList, AnAdvanceNotifiesWhatAnotherHasReachedButNotNotified) {
   NotifyList list;
   std::vector<CallingNotify> all(100);
@@ -175,11 +175,11 @@ TEST(NotifyList, NotifyMayArmAgain) {
   EXPECT_EQ(count, 2);
 }
 
-// This Notify is armed for 5 when the list has 2 as reached and is busy with another one.
+// This Notify is armed for 5 while the list has reached 2 and is notifying another Notify.
 TEST(NotifyList, ArmingThatIsReachedButNotNotifiedHidesNoLaterOne) {
   NotifyList list;
   CountingNotify notify;
-  CallingNotify first[16];  // as many as one round notifies
+  CallingNotify first[16];  // the number that a round notifies
   int calls = 0;
   for (CallingNotify& each : first) {
     each.call = [&] {
@@ -203,9 +203,9 @@ TEST(NotifyList, NotifiesAtOnceWithoutMemory) {
   EXPECT_EQ(notify.count, 1);
 }
 
-// Threads wait for each multiple of a number, on a parker of their own or on one that they share.
-// Two others advance the sequence when all of these wait for more. A lost notification is a thread
-// that sleeps until its deadline.
+// Threads wait for each multiple of a number, on their own parker or on a shared parker. Two other
+// threads advance the sequence once all waiters wait for a higher value. If a notification is lost,
+// a thread sleeps until its deadline.
 TEST(NotifyList, WakesEveryThreadThatWaits) {
   constexpr std::uint64_t kLast = 6'000;
   constexpr std::uint64_t kSteps[] = {1, 2, 3};

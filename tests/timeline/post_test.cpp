@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Semaphore::post(): from where neither a driver nor a callback may be called.
+// Semaphore::post(): signals from contexts that may call neither a driver nor a callback.
 #include <algorithm>
 
 #include "timeline/memory_queue.h"
@@ -65,7 +65,7 @@ TEST_F(Post, CallsNoLaneOnItsThread) {
   EXPECT_EQ(ran(), (std::vector{1, 2, 3}));
 }
 
-// A driver may run a native callback inside one of its calls, which some signal() has made.
+// A driver may run a native callback inside one of its functions, called by some signal().
 TEST_F(Post, CallsNoLaneAlsoWhereItsThreadIsInTheEngine) {
   auto gate = world.semaphore();
   auto* const posts =

@@ -65,7 +65,8 @@ TEST(Rule29OnReach, RefusesToWaitWithinACallback) {
   registration->drop();
 }
 
-// It has forever, but the room may come from what this thread runs after the callback.
+// The submission has no deadline, but only work that this thread runs after the callback may make
+// room.
 TEST(Rule29OnReach, ASubmissionWithinACallback_DoesNotWaitForRoom) {
   World world;
   auto semaphore = world.semaphore();

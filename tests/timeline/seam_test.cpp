@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a lane of a GPU may answer: markers that cannot be had, work that cannot be stopped; calls
-// within an entry guard. Failures that cannot be undone: started_failure_test.cpp.
+// Possible replies of a GPU's lane: markers that cannot be recorded, work that cannot be stopped.
+// Calls run within an entry guard. Failures that cannot be undone: started_failure_test.cpp.
 #include "memory_queue.h"
 
 namespace halyard::timeline::testing {
 namespace {
 
-// ---- rule 20: a marker that cannot be had
+// ---- rule 20: a marker that cannot be recorded
 
 TEST(Rule20NoMarker, OneThatWasWantedIsAskedForAgain) {
   World world;
@@ -26,7 +26,7 @@ TEST(Rule20NoMarker, OneThatWasWantedIsAskedForAgain) {
   EXPECT_EQ(ended->query().value(), 1u);
 }
 
-// Found as it is submitted, or later, when it has been parked for `start`.
+// The missing marker is found at the submission, or later if the work was parked for `start`.
 TEST(Rule20NoMarker, WorkThatWaitsForOneIsHeldAndAskedAgainLater) {
   for (const std::uint64_t start_at : {1, 0}) {
     World world;
@@ -322,7 +322,7 @@ TEST(EntryGuards, AChainThatIsReleasedIsIssuedWithinOneEntry) {
   EXPECT_EQ(world.counted->depth, 0);
 }
 
-// Lanes of one guard that are seen at markers.
+// Lanes of the same guard whose progress is visible only at markers.
 struct MarkedWorld : GuardedWorld {
   QueueUnderTest& b = queue(*devices.front(), "b", kMarkers);
   QueueUnderTest& c = queue(*devices.front(), "c", kMarkers);
@@ -382,7 +382,7 @@ TEST(EntryGuards, WorkOfTheHostStartsOutside) {
   EXPECT_EQ(ended->value(), 1u) << "by the thread that had the role";
 }
 
-// Lets go of what another lane has passed while something waits to be issued.
+// Releases work that another lane has passed while a submission waits to be issued.
 TEST(EntryGuards, WhatAGateRetiresIsLetGoOutside) {
   static CountingGuard* guard = nullptr;
   static LanePoint ended;
@@ -413,7 +413,7 @@ TEST(EntryGuards, WhatAGateRetiresIsLetGoOutside) {
   EXPECT_EQ(world.counted->depth, 0);
 }
 
-// The device is lost while something is issued behind work that failed after native calls.
+// The device is lost while a submission is issued after work that failed after native calls.
 TEST(EntryGuards, WhatALossLetsGoIsLetGoOutside) {
   GuardedWorld world;
   bool gone = false;
@@ -467,7 +467,7 @@ TEST(EntryGuards, ALaneWithoutAGuardIsPolledOutsideOfThatOfAnother) {
   QueueUnderTest& plain = world.queue("plain");
   auto ready = world.semaphore();
   world.a.native().inside = [&] { EXPECT_EQ(world.counted->depth, 1); };
-  // It may run its user's code.
+  // The call may run user code.
   plain.native().inside = [&] { EXPECT_EQ(world.counted->depth, 0); };
   world.a.native().stopped = plain.native().stopped = true;
   EXPECT_TRUE(world.submit(world.a, {}, {{world.done.get(), 1}}, 1).ok());

@@ -49,7 +49,7 @@ TEST(Rule1Lanes, TwoMaySignalOneSemaphoreInEitherOrder) {
   }
 }
 
-// A wait for 1 ends with the 2 of a quick lane, while the lane that signals 1 is still at work.
+// A quick lane signals 2, so a wait for 1 ends while the lane that signals 1 is still running.
 class Rule21Retire : public ::testing::Test {
  protected:
   Rule21Retire() {
@@ -157,7 +157,7 @@ TEST(Rule3Parking, NoWaiterIsLeftForAReachedValue) {
   auto semaphore = world.semaphore(3);
   auto& queue = world.queue();
   auto other = world.semaphore();
-  // The first wait is not met, so the submission parks on the second to check it.
+  // The first wait is not met, so the check of the second wait parks the submission there.
   EXPECT_TRUE(world.submit(queue, {{other.get(), 1}, {semaphore.get(), 3}}, {}).ok());
   EXPECT_FALSE(semaphore->has_waiter_for(kMaxValue));
 }
@@ -213,7 +213,7 @@ TEST(Rule5Signallers, TheLastOneCancelsWaitsAboveItsValue) {
 }
 
 TEST(Rule5Signallers, TheOwnerIsReleasedAfterTheEffectsOfTheLastHandleArePosted) {
-  // The owner is a device; the runtime may end when it is gone.
+  // The owner is a device. The runtime may end after the device's destruction.
   struct Owner final : RefCounted {
     void on_last_handle() noexcept override { posted_before = posted->load(); }
     std::atomic<int>* posted = nullptr;
@@ -267,7 +267,7 @@ TEST(Rule6Waits, EmptyListsAreSatisfied) {
   EXPECT_TRUE(wait_any(world.engine, {}, kForever).ok());
 }
 
-// By a thread that is about to wait for it, and to help.
+// Submits without ringing the doorbell, as a thread does that waits for the work at once and helps.
 LanePoint submit_silently(QueueUnderTest& queue, const std::vector<Point>& waits,
                           const std::vector<Point>& signals) {
   Submission* const submission = queue->allocate().value();
@@ -304,7 +304,8 @@ TEST(Wait, SilentWorkIsNotLeftBehindWhenAnotherSignalEndsTheWait) {
   EXPECT_EQ(queue.native().armed(), 1u);
 }
 
-// The thread that issues it later rings: its submitter may have stopped waiting, and cannot help.
+// The thread that issues the work later rings the doorbell. Its submitter may have stopped waiting,
+// and cannot help.
 TEST(Wait, SilentWorkThatHadToParkGetsItsDoorbell) {
   World world;
   QueueUnderTest& queue = world.queue();
@@ -314,7 +315,7 @@ TEST(Wait, SilentWorkThatHadToParkGetsItsDoorbell) {
   EXPECT_EQ(queue.native().doorbells, 1);
 }
 
-// Its submitter cannot help the lane that it waits for.
+// The submitter cannot help the lane that the work waits for.
 TEST(Wait, SilentWorkThatIsCoveredGetsItsDoorbell) {
   World world;
   QueueUnderTest& queue = world.queue();
@@ -432,7 +433,7 @@ TEST(Rule28Waiters, OneThatWasPoppedStaysUntilThePoppersFinalStore) {
   auto semaphore = world.semaphore();
   base::Parker parker;
   HostWait wait;
-  wait.node.semaphore = semaphore.get();  // not linked: the popper has it
+  wait.node.semaphore = semaphore.get();  // not linked: another thread has popped it
   wait.parker = &parker;
   int turns = 0;
   world.work_source.on_pause = [&] {
@@ -442,7 +443,7 @@ TEST(Rule28Waiters, OneThatWasPoppedStaysUntilThePoppersFinalStore) {
   EXPECT_EQ(turns, 3);
 }
 
-// Reading the clock falls between the last check and the moment from which wake-ups are kept.
+// The waiter reads the clock between its last check and the moment from which wake-ups are stored.
 void come_just_before_sleep(const std::function<void(Semaphore&)>& end, StatusCode outcome) {
   World world;
   auto semaphore = world.semaphore();
@@ -465,7 +466,7 @@ TEST(Rule3Parking, AFailureJustBeforeTheSleepIsSeen) {
                          StatusCode::kDataLoss);
 }
 
-// What was told of waits that last for long.
+// The reports of long waits.
 std::vector<std::string> told;
 void tell(const Status& why) noexcept { told.emplace_back(why.message()); }
 
@@ -514,7 +515,7 @@ TEST(Wait, WithADeadlineOrForAQueueSaysItsOwn) {
   EXPECT_EQ(told[0].rfind("busy: still waited for\n", 0), 0u) << told[0];
 }
 
-// Where threads have fixed priorities the one that would end the wait runs only then.
+// With fixed thread priorities, the thread that would end the wait runs only then.
 TEST(Wait, ThatIsNotifiedTooEarlyLetsOtherThreadsRun) {
   World world;
   auto& a = world.queue("a");
@@ -527,7 +528,7 @@ TEST(Wait, ThatIsNotifiedTooEarlyLetsOtherThreadsRun) {
   };
   int calls = 0;
   a.native().inside = [&] {
-    if (++calls == 10'000) let_go();  // in vain for so long
+    if (++calls == 10'000) let_go();  // 10,000 calls have ended nothing
   };
   world.work_source.on_pause = [&] {
     if (calls > 200) let_go();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rule 10 of timelines.md: a failure behind the first native call, which cannot be undone.
+// Rule 10 of timelines.md: a failure after the first native call, which cannot be undone.
 #include "memory_queue.h"
 
 namespace halyard::timeline::testing {
@@ -133,7 +133,7 @@ TEST(Rule10StartedFailure, BehindWaitsAloneItUsesNothingAndOrdersNothing) {
   EXPECT_TRUE(b->wait_idle(kNow).ok());
 }
 
-// Its native wait stays in the lane, in front of what is issued next.
+// Its native wait stays in the lane, before later submissions.
 TEST(Rule10StartedFailure, ItsWaitForALostDeviceIsADeadWait) {
   for (const QueueCapabilities& capabilities : {QueueCapabilities(), kMarkers}) {
     World world;

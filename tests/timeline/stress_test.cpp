@@ -73,7 +73,8 @@ TEST(Stress, PingPongBetweenTwoQueuesAndTheHost) {
 void many_submitters(QueueCapabilities capabilities, std::uint32_t backlog = 1u << 20) {
   LiveWorld live(2, capabilities, backlog);
   constexpr int kThreads = 4;
-  // Each link of a chain needs every thread once: a millisecond of yielding on two processors.
+  // Each link of a chain needs every thread once, which takes a millisecond of yielding on two
+  // processors.
   constexpr int kLinks = 500;
   std::vector<HandleRef<Semaphore>> done;
   for (int t = 0; t < kThreads; ++t) done.push_back(live.world.semaphore());

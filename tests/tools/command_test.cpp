@@ -255,7 +255,7 @@ TEST_F(Command, CompileStoresItsResultInTheGivenFolderOrNowhere) {
   EXPECT_EQ(halyard(words + Words{"--no-cache", "--cache-dir", "x"}).code, 1);
 }
 
-// One line of Halyard's, instead of a compiler's many about such a file.
+// A single line from Halyard, instead of a compiler's many lines about such a file.
 TEST_F(Command, ASourceThatIsNotTextIsRefused) {
   for (const std::string name : {"k.hyk", "k.npy", "k.cl"}) {
     std::ofstream(path(name), std::ios::binary) << "float" << '\0' << "x;\n";

@@ -209,7 +209,7 @@ void main() {
     return halyard({"pack", "--manifest", path("k.json"), "--image", "msl-3.0=" + path("k.spv"),
                     "-o", path("k.hyx")});
   };
-  // glslang's name of an entry point is none that a function of Metal can have.
+  // A function of Metal cannot have the name that glslang gives an entry point.
   expect_error(pack(), "a kernel named 'main', a word of Metal");
   std::string module = testing::read_text(path("k.spv"));
   for (std::size_t at; (at = module.find("main")) != module.npos;) module.replace(at, 4, "axpy");
@@ -229,7 +229,7 @@ TEST_F(Command, TheBuildSystemTakesSourcesOfOtherLanguages) {
 }
 
 TEST_F(Command, AFileMayHoldImagesOfEveryConvention) {
-  // The cpu's image is the shipped kernel's; a device loads the one that it can run.
+  // The kernel of the cpu's image is the shipped one. A device loads the image that it can run.
   const json saxpy = json::parse(halyard({"inspect", HALYARD_SAXPY_HYX, "--json"}).out);
   std::ofstream(path("k.json")) << saxpy.dump();
   std::ofstream(path("k.c")) << "struct g; void saxpy(const struct g* g, void* const* b, "

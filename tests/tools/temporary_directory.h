@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A directory of one test, removed with the object.
+// A test's directory, removed by the destructor.
 #pragma once
 
 #include <cstdlib>

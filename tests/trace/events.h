@@ -59,7 +59,7 @@ inline bool holds(const json& slice, Nanos time) {
   return start <= time + kRounding && time <= start + nanos(slice["dur"]) + kRounding;
 }
 
-// Checks what a viewer relies on.
+// Checks the properties that a viewer relies on.
 inline void expect_well_formed(const json& trace) {
   const auto names = row_names(trace);
   std::map<std::string, std::vector<std::pair<std::string, Nanos>>> open;  // spans, by their id

@@ -52,10 +52,10 @@ class EndedWork : public ::testing::TestWithParam<const char*> {
     EXPECT_EQ(::kill(child, SIGKILL), 0);
   }
 
-  // The file that unwaited_program leaves, without its end if it was killed.
+  // The trace file of unwaited_program, without its end if the program was killed.
   json trace_of(const char* end, int expected) const {
     std::string profile = "HALYARD_PROFILE=" + path_;
-    std::string unchecked = "HALYARD_CHECK=0";  // the program leaves its fills without order
+    std::string unchecked = "HALYARD_CHECK=0";  // the program does not order its fills
     std::vector<char*> environment{profile.data(), unchecked.data(), nullptr};
     char* argv[] = {const_cast<char*>(HALYARD_UNWAITED_PROGRAM), const_cast<char*>(GetParam()),
                     const_cast<char*>(end), nullptr};

@@ -49,7 +49,7 @@ class TracedRuntime : public ::testing::Test {
     text << file.rdbuf();
     return text.str();
   }
-  // Precondition: all handles are gone.
+  // Precondition: all handles are destroyed.
   json ended() {
     check(registry_.shutdown(60s));
     json trace = json::parse(read());
@@ -105,7 +105,7 @@ TEST_F(TracedRuntime, ArrowsGoFromEachSignalToItsWait) {
   EXPECT_LE(nanos(fill["ts"]) + nanos(fill["dur"]), nanos(copy["ts"]) + testing::kRounding);
 }
 
-// Its beginning is stamped in the lane, too.
+// The lane stamps its beginning as well.
 TEST_F(TracedRuntime, TheFirstSubmissionOfALaneHasEndedWhenItIsSeen) {
   {
     const Device device = open();
@@ -234,7 +234,7 @@ TEST_F(TracedRuntime, EveryEventIsThereAfterManySubmissions) {
   }
   const json trace = json::parse((check(registry_.shutdown(60s)), read()));
   EXPECT_EQ(slices(trace, "submission").size(), static_cast<std::size_t>(kEach));
-  // One from each submission to the next, and at most one to the host's wait.
+  // An arrow from each submission to the next, and at most one arrow to the host's wait.
   EXPECT_GE(events_of(trace, "f").size(), kEach - 1u);
   EXPECT_LE(events_of(trace, "f").size(), kEach + 0u);
 }

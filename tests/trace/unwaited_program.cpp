@@ -15,7 +15,7 @@
 
 #include "halyard/halyard.h"
 
-// Looks at what the device writes meanwhile, which orders nothing: a race on purpose.
+// Reads a word while the device writes it, without any order: an intended race.
 __attribute__((no_sanitize("thread"))) bool is_there(const std::uint32_t& word,
                                                      std::uint32_t value) {
   return static_cast<const volatile std::uint32_t&>(word) == value;
@@ -37,7 +37,7 @@ int main(int, char** argv) {
     check(device.queue().barrier({.signal = {{done, i}}}));
   }
   check(done.wait(kEach));
-  // What runs behind the fills has written only when their ends are stamped.
+  // The update runs after the fills, so its write implies that the ends of the fills are stamped.
   const std::uint32_t end[] = {kEach + 1};
   check(device.queue(hal::QueueKind::kCopy).update(memory, 0, std::as_bytes(std::span(end)), {}));
   while (!is_there(last, end[0])) std::this_thread::yield();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations of async on a device that takes few workgroups in a dispatch: they are several.
+// Operations of async on a device that limits the workgroups of a dispatch, so each needs several
+// dispatches.
 #include "halyard/async.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +26,7 @@ class VulkanAsync : public VulkanTest {
     fake().max_groups = 3;
     VulkanTest::SetUp();
   }
-  // What `make` gives on a device, as the host has it. The arrays are made there by arange.
+  // Returns the elements that `make` computes on a device. Its arrays are created there by arange.
   template <class F>
   static auto on(const char* device, F&& make) {
     hal::DriverRegistry registry;  // its destructor closes the device, while Vulkan is there
@@ -127,7 +128,7 @@ TEST_F(VulkanAsync, MatricesOfMoreGroupsThanADispatchHas) {
   expect_near("columns of whole tiles", product(1, 1, 640), 1e-2);
 }
 
-// What a recording replays is divided as well.
+// Dispatches of recordings are divided as well.
 TEST_F(VulkanAsync, RecordedOperationsOfMoreGroupsThanADispatchHas) {
   expect_same("sum of columns", []() -> Task<std::vector<float>> {
     auto step = co_await record(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a steady state of a vulkan device costs: native calls, and allocations but Vulkan's own.
+// The cost of a steady state of a vulkan device: native calls, and allocations except Vulkan's own.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -180,10 +180,11 @@ TEST_F(VulkanCounts, ASteadySubmissionAllocatesNothing) {
                              {.signal = {point}});
     });
   };
-  // Each slot of the lane has held each of these.
+  // By then each slot of the lane has held each kind of submission.
   for (std::uint32_t i = 0; i < kMaxInFlight; ++i) round();
   fake().count_allocations = counts::thread_allocations;
-  // Whether a wait sleeps depends on which thread is faster; what one has needed is kept.
+  // Whether a wait sleeps depends on which thread is faster. Memory that a wait needed once is
+  // kept.
   constexpr int kSteady = 20;
   int steady = 0;
   for (int i = 0; i < 2000 && steady < kSteady; ++i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a device has is asked before it is used: kinds of memory, clocks, ways to share.
+// The driver queries the properties of a device before it uses them: kinds of memory, clocks, ways
+// to share.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -28,7 +29,7 @@ class VulkanDevice : public VulkanTest {
     native_.reset();
     VulkanTest::TearDown();
   }
-  // Made when a test has said what the device has.
+  // Created on first use, after the test has chosen the device's properties.
   Native& native() {
     if (native_ == nullptr) native_ = std::make_unique<Native>();
     return *native_;
@@ -131,14 +132,14 @@ TEST_F(VulkanDevice, HostMemoryIsNotImportedWhereBuffersOrTypesOfMemoryDoNot) {
   }
 }
 
-// The fake loader notes a device that is destroyed before what it has made.
+// The fake loader reports a device that is destroyed before its objects.
 TEST_F(VulkanDevice, AnImportThatFailsLeavesNothingBehind) {
   alignas(4096) static std::byte page[4096];
   const struct {
     const char* site;
     StatusCode code;
   } rows[] = {{"vulkan.vkCreateBuffer", StatusCode::kResourceExhausted},
-              // NVIDIA's driver answers so for what another device has mapped.
+              // NVIDIA's driver returns this error for memory that another device has mapped.
               {"vulkan.vkAllocateMemory", StatusCode::kUnimplemented},
               {"vulkan.vkBindBufferMemory", StatusCode::kResourceExhausted}};
   for (const auto& [site, code] : rows) {
@@ -167,7 +168,7 @@ TEST_F(VulkanDevice, SharedMemoryIsDedicatedToItsBufferWhereThatIsNeeded) {
   EXPECT_TRUE(same.ok()) << same.status().to_string();
 }
 
-// Vulkan promises no more than 64 bytes where memory is mapped, and nothing for addresses.
+// Vulkan guarantees an alignment of only 64 bytes for mapped memory, and none for addresses.
 TEST_F(VulkanDevice, MemoryIsAlignedWhereverItsBufferBegins) {
   fake().skew = 192;
   const auto lane = native().lane();
@@ -189,7 +190,7 @@ TEST_F(VulkanDevice, MemoryIsAlignedWhereverItsBufferBegins) {
   }
 }
 
-// Of a device that is out of memory for a while; a waiter is woken by what the thread reads.
+// The device is out of memory for a while. The thread still reads counters, so it wakes the waiter.
 TEST_F(VulkanDevice, TheThreadThatWakesWaitersRestsWhenItsWaitsFail) {
   Gate gate(native());
   CountingNotify notify;
@@ -210,7 +211,7 @@ TEST_F(VulkanDevice, AWaitThatFailsForNoReasonIsALossWithItsName) {
   CountingNotify notify;
   Calls waits("vulkan.vkWaitSemaphores");
   waits.fail(1, VK_ERROR_UNKNOWN);
-  // The thread's wait may have failed before this returns, which says so then.
+  // The thread's wait may fail before this returns. Then arm() returns the error.
   if (gate.lane().arm(1, notify).ok()) {
     while (notify.count == 0) sched_yield();
   }

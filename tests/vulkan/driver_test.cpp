@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The vulkan driver in a runtime of its own. tests/conformance covers what every driver must do.
+// The vulkan driver in a separate runtime. tests/conformance covers the behaviour of every driver.
 #include "drivers/vulkan/driver.h"
 
 #include <fcntl.h>
@@ -55,7 +55,7 @@ class VulkanDriver : public VulkanTest {
   std::unique_ptr<hal::DriverRegistry> registry_;
 };
 
-// lavapipe closes one of anything, and says only then that it is no memory.
+// Lavapipe closes any descriptor first, and only then reports that it is not memory.
 TEST_F(VulkanDriver, ADescriptorThatIsNoMemoryStaysTheCallers) {
   const hal::Device device = open();
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -91,7 +91,7 @@ TEST_F(VulkanDriver, NamesTheErrorOfAUri) {
   }
 }
 
-// A wait of 5 ms, for what is not seen to end, reads the semaphore some 70 times before it sleeps.
+// A wait of 5 ms for work whose end is hidden reads the semaphore some 70 times before it sleeps.
 TEST_F(VulkanDriver, AThreadThatWaitsPollsAGpuAndSleepsForACpu) {
   const auto reads = [&](const char* uri) {
     const hal::Device device = open(uri);
@@ -105,13 +105,13 @@ TEST_F(VulkanDriver, AThreadThatWaitsPollsAGpuAndSleepsForACpu) {
     check(done.wait(1, 60s));
     return count;
   };
-  while (reads("vulkan://") < 300) {  // of a busy machine it may be fewer
+  while (reads("vulkan://") < 300) {  // a busy machine may read less often
   }
   while (reads("vulkan://?poll_time=10000") < 300) {
   }
   EXPECT_LT(reads("vulkan://?poll_time=0"), 300);
   fake().gpu = false;
-  registry_ = std::make_unique<hal::DriverRegistry>();  // reads the list of devices anew
+  registry_ = std::make_unique<hal::DriverRegistry>();  // reads the list of devices again
   check(register_vulkan_driver(*registry_));
   EXPECT_LT(reads("vulkan://"), 300);
   while (reads("vulkan://?poll_time=10000") < 300) {
@@ -127,7 +127,7 @@ TEST_F(VulkanDriver, ListsWithoutOpening) {
   EXPECT_THAT(all[0].targets, ::testing::ElementsAre("spirv-1.5"));
 }
 
-// Against what Vulkan itself says.
+// Compares the description with Vulkan's own properties.
 TEST_F(VulkanDriver, ADeviceDescribesItselfRightly) {
   const auto library = Library::open().value();
   const PhysicalDevice& physical = library->devices()[0];
@@ -261,7 +261,7 @@ TEST_F(VulkanDriver, ExhaustionIsAnErrorWithTheSize) {
   for (const char* site :
        {"vulkan.vkAllocateMemory", "vulkan.vkCreateBuffer", "vulkan.vkBindBufferMemory"}) {
     Calls calls(site);
-    calls.fail(2);  // it is asked for once more
+    calls.fail(2);  // the driver tries once more
     const Status status = device.allocate({.size = 12'345'678}).status();
     EXPECT_EQ(calls.failed(), 2);
     EXPECT_EQ(status.code(), StatusCode::kResourceExhausted) << site;
@@ -296,9 +296,9 @@ class VulkanLoss : public VulkanDriver {
     EXPECT_EQ(status.native_error(), "VK_ERROR_DEVICE_LOST") << status.to_string();
   }
 
-  // With work in flight, work that waits for it, sleeping threads and a callback; `lose` is then
-  // called with another submission at hand. All ends, another driver's device goes on, and the
-  // device opens again.
+  // Prepares work in flight, work that waits for it, sleeping threads and a callback, then calls
+  // `lose` with a function that submits more work. All work ends, another driver's device
+  // continues, and the device can be opened again.
   void lose_with(const std::function<void(const std::function<Status()>& submit)>& lose) {
     {
       const auto devices = registry_->open_all("vulkan://?devices=2").value();
@@ -409,7 +409,7 @@ TEST_F(VulkanDriver, ClosesAfterWorkInFlightWithNothingLeftBehind) {
   EXPECT_TRUE(std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{2}; }));
 }
 
-// Its VkBuffer belongs to a VkDevice that is closed.
+// The VkBuffer belongs to a VkDevice that is closed.
 TEST_F(VulkanDriver, MemoryOfAClosedDeviceIsNotUsedByTheNext) {
   std::optional<hal::Buffer> old;
   {

@@ -24,7 +24,7 @@ class VulkanElements : public VulkanTest {
     return std::filesystem::canonical("/proc/self/exe").parent_path() / "kernels" / (name + ".hyx");
   }
 
-  // What the only kernel of a file makes of `values`.
+  // Returns the results of the only kernel of a file for `values`.
   template <class T>
   static std::vector<T> run(const hal::Device& device, const char* name, const char* kernel,
                             const std::vector<T>& values) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the loader says of instances, devices and memory: features taken away, and a discrete device
-// over lavapipe's.
+// The loader's reports of instances, devices and memory: without the removed features, and as a
+// discrete device that lavapipe's device implements.
 #include <algorithm>
 #include <cstring>
 
@@ -96,7 +96,7 @@ void get_properties(VkPhysicalDevice device, VkPhysicalDeviceProperties2* proper
   }
 }
 
-// ---- a discrete device over lavapipe's one queue and one type of memory
+// ---- a discrete device over lavapipe's single queue and single type of memory
 
 constexpr VkMemoryPropertyFlags kHost =
     VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
@@ -140,7 +140,7 @@ VkResult create_device(VkPhysicalDevice physical, const VkDeviceCreateInfo* info
   VkDeviceCreateInfo real = *info;
   std::vector<const char*> extensions(info->ppEnabledExtensionNames,
                                       info->ppEnabledExtensionNames + info->enabledExtensionCount);
-  // Of this library, and not of the device.
+  // This library implements the extension, not the device.
   if (fake.timelines_by_descriptor != 0) {
     std::erase_if(extensions, [](const char* name) {
       return std::string_view(name) == VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME;

@@ -15,7 +15,7 @@ namespace {
 std::mutex shared_mutex;                      // guards the rest
 std::map<ino_t, VkSemaphore> exported;        // by the file of its descriptors
 std::map<VkSemaphore, VkSemaphore> payloads;  // of imported ones
-std::set<VkSemaphore> gone;                   // destroyed, but others stand for it
+std::set<VkSemaphore> gone;                   // destroyed, but imports of it exist
 
 // Under the mutex.
 bool is_used(VkSemaphore payload) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // VK_KHR_external_semaphore_fd for timelines of one VkDevice, which lavapipe lacks: an imported
-// VkSemaphore stands for the one that was exported. Thread-safe.
+// VkSemaphore represents the exported VkSemaphore. Thread-safe.
 #pragma once
 
 #include <vector>
@@ -15,11 +15,12 @@ namespace halyard::vulkan::testing {
 
 // The semaphore that has the payload of this one: itself, if it was not imported.
 VkSemaphore payload_of(VkSemaphore semaphore);
-// A new descriptor of its payload; -1: none is left.
+// Returns a new descriptor of its payload, or -1 if no descriptor is left.
 int export_payload(VkSemaphore semaphore);
-// False: the descriptor names no payload. Else the descriptor is closed.
+// Closes the descriptor. Returns false, and does not close it, if it names no payload.
 bool import_payload(VkSemaphore semaphore, int descriptor);
-// What is destroyed with this one: itself, unless others stand for it still.
+// Returns the semaphores to destroy now: `semaphore`, unless imports of it exist, and its payload
+// if that was destroyed before and this was its last import.
 std::vector<VkSemaphore> forget_semaphore(VkSemaphore semaphore);
 
 }  // namespace halyard::vulkan::testing

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the sources of the loader share: the functions of libvulkan.so.1, what a test has chosen,
-// and what is known of handles.
+// State shared by the loader's sources: the functions of libvulkan.so.1, the choices of a test, and
+// records about handles.
 #pragma once
 
 #include <time.h>
@@ -26,7 +26,7 @@ inline bool lacks(std::string_view what) {
   return name != nullptr && what == name;
 }
 
-inline bool in_program = false;  // that knows nothing of this library
+inline bool in_program = false;  // in a program that does not know this library
 
 inline void violate(const char* what) {
   if (in_program) {
@@ -114,7 +114,7 @@ struct Next {
 };
 inline Next next;
 
-// Notes what Vulkan, and this library, allocate on this thread while it lives.
+// While it lives, counts the allocations of Vulkan and of this library on this thread.
 class Foreign {
  public:
   Foreign() : before_(count()) {}
@@ -130,7 +130,7 @@ class Foreign {
 };
 inline constinit thread_local std::uint64_t Foreign::made = 0;
 
-inline std::mutex mutex;  // guards what is known of handles
+inline std::mutex mutex;  // guards the records about handles
 
 // A command buffer, while it is recorded and afterwards.
 struct Recorded {
@@ -145,7 +145,7 @@ void note_command(VkCommandBuffer buffer, Others...) {
   recorded[buffer].ends_with_barrier = false;
 }
 
-// A command of which nothing is of interest but what it allocates.
+// A command of which only its allocations are of interest.
 template <class F, F Next::*kFunction>
 struct Noted;
 template <class... Arguments, void (*Next::*kFunction)(Arguments...)>

@@ -35,8 +35,8 @@ void wait_for(const Point& point) {
   (void)next.vkWaitSemaphores(point.device, &info, 10'000'000'000);
 }
 
-// Under `mutex`. What a lost device was given may be destroyed (section 5.2.3). The one behind this
-// loader is not lost, and goes on with it.
+// Under `mutex`. A program may destroy the objects of a lost device (section 5.2.3). The real
+// device under this loader is not lost and still uses them.
 void end_lost_work(VkDevice device) {
   if (!fake.was_lost) return;
   for (const auto& [semaphore, point] : last_batches) {
@@ -54,7 +54,7 @@ void destroy_used_by_work(VkDevice device, Handle handle, const VkAllocationCall
   (next.*kDestroy)(device, handle, allocator);
 }
 
-// Under `mutex`: for all that the driver has seen, and may know.
+// Under `mutex`. Judges by the counters that the driver has seen or could read.
 void check_not_pending(VkCommandBuffer buffer, const char* what) {
   for (const Point& point : pending[buffer]) {
     std::uint64_t value = seen[point.semaphore];
@@ -273,7 +273,7 @@ bool is_reached(const VkSemaphoreWaitInfo& info, VkDevice device) {
 
 VkResult wait(VkDevice device, const VkSemaphoreWaitInfo* given, std::uint64_t timeout) {
   const Foreign foreign;
-  // A timeline that is shared is waited for alone.
+  // The driver waits for a shared timeline with no other semaphore in the same call.
   if (given->semaphoreCount == 0) {
     violate("a wait for no semaphore");
     return VK_SUCCESS;
@@ -296,7 +296,7 @@ VkResult wait(VkDevice device, const VkSemaphoreWaitInfo* given, std::uint64_t t
   for (std::uint64_t left = timeout; result == VK_TIMEOUT;) {
     if (fake.lost) {
       result = VK_ERROR_DEVICE_LOST;
-    } else if (fake.frozen || (any && !fake.serialized)) {  // lavapipe's own would keep a core busy
+    } else if (fake.frozen || (any && !fake.serialized)) {  // lavapipe's wait keeps a core busy
       if (is_reached(*info, device)) result = VK_SUCCESS;
       if (result == VK_TIMEOUT) rest();
     } else if (fake.serialized) {
@@ -394,7 +394,7 @@ void destroy_semaphore(VkDevice device, VkSemaphore semaphore,
     seen.erase(semaphore);
     by_host.erase(semaphore);
     last_batches.erase(semaphore);
-    // What signals it later was pending for it.
+    // A batch that signals it later was pending for it.
     for (auto& [buffer, points] : pending) {
       std::erase_if(points, [&](const Point& point) { return point.semaphore == semaphore; });
     }
@@ -538,8 +538,9 @@ VkResult signal_as_device(VkDevice device, VkSemaphore semaphore, std::uint64_t 
 [[gnu::constructor]] void open() {
   void* const loader = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (loader == nullptr) return;
-  // Where it knows of the processor's caches, as on AMD's, lavapipe keeps a list of them until the
-  // process ends. The loader unloads it before that, and the list would count as leaked.
+  // If lavapipe can read the processor's caches, as on AMD's processors, it keeps a list of them
+  // until the process ends. The loader would unload lavapipe before that, and leak checkers would
+  // report the list.
   (void)dlopen("libvulkan_lvp.so", RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
   next.get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(loader, "vkGetInstanceProcAddr"));
   next.load(VK_NULL_HANDLE);

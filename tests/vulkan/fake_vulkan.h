@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A loader between the driver and libvulkan.so.1, for tests: HALYARD_VULKAN_LIBRARY names its file.
-// It forwards all calls, makes devices look lesser than they are, stops and loses them, and notes
-// what the specification forbids:
+// It forwards all calls, hides features of devices, stops and loses devices, and reports violations
+// of the specification:
 //
 //     a VkSemaphore destroyed while a thread waits for it, or read when it is destroyed
 //     a VkCommandBuffer begun or freed while it is pending
@@ -12,9 +12,10 @@
 //     queries reset on a queue that only copies
 //     a VkCommandBuffer submitted while it is pending, without SIMULTANEOUS_USE
 //
-// where Mesa emulates timelines, a VkSemaphore destroyed that a batch has waited for, before the
-// device was idle; and what this driver promises itself: a semaphore orders all commands, and a
-// command buffer ends with a barrier to what follows and to the host.
+// It also reports, where Mesa emulates timelines, that a VkSemaphore for which a batch has waited
+// is destroyed before the device was idle. And it reports violations of the driver's own rules: a
+// semaphore orders all commands, and a command buffer ends with a barrier to later commands and to
+// the host.
 //
 // Programs choose by HALYARD_FAKE_VULKAN, a list of:
 //
@@ -47,41 +48,42 @@ struct FakeVulkan {
   std::atomic<bool> discrete{false};
   std::atomic<bool> serialized{false};
   std::atomic<bool> synchronous{false};
-  // The device's driver is one whose waits for any of several semaphores sleep; lavapipe's do not.
+  // Waits for any of several semaphores sleep. Lavapipe's do not.
   std::atomic<bool> sleeps_for_any{false};
-  std::atomic<bool> gpu{false};  // the device is no CPU
+  std::atomic<bool> gpu{false};  // the device is not a CPU
   // The most workgroups of a dispatch in each dimension; 0: those of the device.
   std::atomic<std::uint32_t> max_groups{0};
   // The most items of a workgroup in each dimension; 0: those of the device.
   std::atomic<std::uint32_t> max_items{0};
 
-  // Features of buffers whose memory a file descriptor names; kReal: those there are.
+  // Features of buffers whose memory a file descriptor names. kReal: those of the device.
   static constexpr VkExternalMemoryFeatureFlags kReal = ~0u;
   std::atomic<VkExternalMemoryFeatureFlags> by_descriptor{kReal};
-  // The same for timelines: VkExternalSemaphoreFeatureFlagBits. 0: the extension is not there.
+  // The same for timelines: VkExternalSemaphoreFeatureFlagBits. 0: without the extension.
   std::atomic<VkExternalSemaphoreFeatureFlags> timelines_by_descriptor{0};
-  // Of a discrete device: it has memory of its own that the host sees, type kBar.
+  // The discrete device has device-local memory that the host sees, type kBar.
   static constexpr std::uint32_t kBar = 3;
   std::atomic<bool> has_bar{false};
-  // Of the queues of the first family of the latest device: twice their priority, a digit each.
+  // The priorities of the queues of the first family of the latest device: a digit per queue, twice
+  // its priority.
   std::atomic<unsigned> priorities{0};
   std::atomic<bool> bar_is_full{false};
   std::atomic<std::uint32_t> memory_type{0};  // of the latest allocation
-  // Buffers and mappings begin that far behind a page. A multiple of 64.
+  // Buffers and mappings begin this number of bytes after a page boundary. A multiple of 64.
   std::atomic<std::uint64_t> skew{0};
   // Ticks of the device's clock, beyond the host's nanoseconds.
   std::atomic<std::uint64_t> ticks_ahead{0};
 
-  // The driver has another version, in the name of its caches.
+  // The driver reports another version, so its caches have another name.
   std::atomic<bool> another_driver{false};
   std::atomic<std::uint64_t> cached{0};  // bytes that the last VkPipelineCache was made from
 
-  // The counters that the device signals stand still. Work goes on unseen.
+  // The counters that the device signals appear unchanged. The work itself continues.
   std::atomic<bool> frozen{false};
-  // Calls that may report it, and waits, return VK_ERROR_DEVICE_LOST.
+  // Waits, and calls that may report a loss, return VK_ERROR_DEVICE_LOST.
   std::atomic<bool> lost{false};
-  // The driver was told of a loss, or is about to be: nothing is pending for it any more. What is
-  // destroyed waits for lavapipe, which knows of no loss.
+  // The driver has received a loss, or is about to: it regards nothing as pending. Destroying an
+  // object waits for lavapipe, which does not know of the loss.
   std::atomic<bool> was_lost{false};
   // Reading a counter takes a while.
   std::atomic<bool> slow{false};
@@ -92,7 +94,7 @@ struct FakeVulkan {
   std::atomic<std::uint64_t> submits{0};     // VkSubmitInfo2
   std::atomic<std::uint64_t> dispatches{0};  // recorded
   std::atomic<std::uint64_t> barriers{0};    // with those at the end
-  // Semaphores of the wait for any of them that has begun last; 0: it has ended.
+  // The number of semaphores of the latest wait for any of several. 0: it has ended.
   std::atomic<std::uint32_t> watched{0};
 
   // The timeline that was created last.

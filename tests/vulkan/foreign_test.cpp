@@ -47,7 +47,7 @@ void main() {
   recorder.dispatch(executable.function("scale").value(), {.groups = {1}}, {y},
                     {hal::constant_slot(0), std::uint32_t{64}});
   const hal::CommandBuffer commands = recorder.finish().value();
-  // As often as there are instances, and a second time.
+  // Replays each instance twice.
   constexpr std::uint32_t kReplays = 8;
   const auto replay_all = [&](std::uint32_t first, std::uint32_t step) {
     const Calls recorded("vulkan.vkBeginCommandBuffer");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The vulkan lane against the contract of timeline::NativeQueue, and against what Vulkan's
-// specification asks of its caller (vulkan/fake_vulkan.h).
+// The vulkan lane against the contract of timeline::NativeQueue, and against the rules of Vulkan's
+// specification for callers (vulkan/fake_vulkan.h).
 #include "drivers/vulkan/lane.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ class VulkanLane : public VulkanTest {
   std::unique_ptr<Native> native_;
 };
 
-// The thread that wakes waiters sleeps for all lanes, or has turns.
+// The thread that wakes waiters waits for all lanes at once, or for one lane after the other.
 class VulkanWaking : public VulkanLane, public ::testing::WithParamInterface<bool> {
  protected:
   VulkanWaking() { sleeps_for_any_ = GetParam(); }
@@ -150,7 +150,7 @@ TEST_F(VulkanLane, IsBusyWhenFullAndTakesTheRestLater) {
 TEST_P(VulkanWaking, ArmNotifiesAtOnceForWhatIsReached) {
   const auto lane = native().lane();
   ASSERT_EQ(issue(*lane, kBarrier, 1).count, 1u);
-  while (lane->poll().sequence < 1) sched_yield();  // no thread was asked to see it
+  while (lane->poll().sequence < 1) sched_yield();  // nobody has armed a notification
   CountingNotify notify;
   ASSERT_TRUE(lane->arm(1, notify).ok());
   while (notify.count == 0) sched_yield();
@@ -184,7 +184,8 @@ TEST_P(VulkanWaking, ArmNotifiesOnceTheEarliestIsReached) {
   EXPECT_EQ(notify.count, 2);
 }
 
-// Lower than what the sleeping thread waits for: it must begin anew.
+// The value is lower than the one that the sleeping thread waits for, so the thread must restart
+// its wait.
 TEST_P(VulkanWaking, AnArmingBeforeWhatTheThreadWaitsForIsNotLost) {
   Gate gate(native()), other(native());
   for (std::uint64_t i = 1; i <= 60; ++i) {
@@ -203,7 +204,7 @@ TEST_P(VulkanWaking, AnArmingBeforeWhatTheThreadWaitsForIsNotLost) {
   }
 }
 
-// Each wait parks for ever: one that is lost hangs.
+// Each wait parks without a deadline: a lost notification hangs.
 TEST_P(VulkanWaking, NoArmingIsLostWhileWorkEnds) {
   const auto first = native().lane(), second = native().lane();
   const auto serve = [](Lane& lane) {
@@ -245,7 +246,7 @@ TEST_F(VulkanLane, EndsWhenTheThreadHasReadItForTheLastTime) {
   lane.reset();  // its semaphore is destroyed
 }
 
-// The thread would see it when its sleep ends, so only the calls show it.
+// The thread would notice it anyway when its sleep ends, so only the calls prove the wake-up.
 TEST_F(VulkanLane, AnArmingBelowWhatTheThreadWaitsForCallsIt) {
   CountingNotify late, later, early;
   const auto lane = native().lane();
@@ -258,7 +259,7 @@ TEST_F(VulkanLane, AnArmingBelowWhatTheThreadWaitsForCallsIt) {
   EXPECT_EQ(signals.count(), 1);
 }
 
-// A thread that lacks memory to call the other one still ends the lane, the device and itself.
+// If there is no memory to wake the thread, the lane, the device and the thread still end.
 TEST_F(VulkanLane, EndsWithoutMemoryForACall) {
   {
     CountingNotify notify;
@@ -311,7 +312,7 @@ TEST_F(VulkanLane, AnAbandonedLaneStopsWithTheWorkThatRunsAndTouchesNothingAfter
   EXPECT_EQ(refused.status.message(), "gone");
 }
 
-// Lavapipe's thread goes on with the semaphores that a batch has waited for after its signal.
+// Lavapipe's thread still uses the semaphores that a batch has waited for after it has signalled.
 TEST_P(VulkanWaking, ALaneEndsOnceWhatWaitedForItHasPassed) {
   Gate gate(native());
   for (std::uint64_t i = 1; i <= 1000; ++i) {
@@ -333,7 +334,7 @@ TEST_F(VulkanLane, WorkThatDoesNotEndIsLeftRunningAndNotifiesNoMore) {
   EXPECT_TRUE(lane->arm(1, notify).ok());
   EXPECT_EQ(lane->abandon(kGone, Lane::kPatience), timeline::Abandoned::kStillRunning);
   EXPECT_EQ(notify.count, 1) << "early: nothing of it is armed any more";
-  gate.open(1);  // for lavapipe's sake
+  gate.open(1);  // so that lavapipe can end the work
   base::keep_for_good(std::move(lane));
 }
 
@@ -344,7 +345,7 @@ TEST_F(VulkanLane, WorkOfADeviceThatIsLostBeforeItEndsIsStopped) {
   fake().lost = fake().was_lost = true;
   EXPECT_EQ(lane->abandon(kGone, 0), timeline::Abandoned::kStopped);
   fake().lost = false;
-  gate.open(1);  // for lavapipe's sake
+  gate.open(1);  // so that lavapipe can end the work
 }
 
 TEST_F(VulkanLane, LossIsAFaultWithItsNativeName) {
@@ -366,7 +367,7 @@ TEST_F(VulkanLane, LossIsAFaultWithItsNativeName) {
   EXPECT_EQ(lane->poll().sequence, 1u);
 }
 
-// Section 5.2.3: after the loss other calls may go on to succeed.
+// Section 5.2.3: other calls may still succeed after the loss.
 TEST_F(VulkanLane, LossThatOneLaneSawIsTheLossOfAll) {
   const auto first = native().lane(), second = native().lane();
   ASSERT_EQ(issue(*second, kBarrier, 1).count, 1u);
@@ -493,7 +494,7 @@ TEST_F(VulkanLane, NotesTheCommandsOfATracedSubmission) {
   EXPECT_EQ(names, (std::vector<trace::Name>{trace::kFill, 70, 72}));
 }
 
-// Of a device with a family of queues that only copies; vkCmdResetQueryPool is not for those.
+// The device has a family of queues that only copies, which do not support vkCmdResetQueryPool.
 TEST_F(VulkanLane, ATracedCopyLaneUsesWhatItsQueuesHave) {
   fake().discrete = true;
   trace::Tracer tracer(Clock::steady());

@@ -28,7 +28,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t kSeeds = 300;
-constexpr auto kLongest = 10s;  // no default seed begins after that
+constexpr auto kLongest = 10s;  // no default seed begins after this time
 constexpr std::size_t kBuffers = 5, kSlots = 2, kChains = 3, kSubmissions = 60;
 constexpr std::uint64_t kSize = 768;
 constexpr auto kNever = 60s;
@@ -50,7 +50,7 @@ struct Step {
   Place target, source;
   std::uint32_t pattern = 0, pattern_size = 1;
   std::vector<std::byte> bytes;
-  bool behind_a_barrier = true;  // else it conflicts with no command since the last one
+  bool behind_a_barrier = true;  // otherwise it conflicts with no command after the last barrier
 };
 
 struct Recorded {
@@ -151,7 +151,7 @@ class VulkanOrder : public VulkanTest, public ::testing::WithParamInterface<cons
     hal::Recorder recorder(devices_[device],
                            once_in(3) ? hal::RecordingUse::kOnce : hal::RecordingUse::kOften);
     const std::uint64_t count = 1 + below(5);
-    std::size_t since = 0;  // steps before it are behind the last barrier
+    std::size_t since = 0;  // the first step after the last barrier
     for (std::uint64_t i = 0; i < count; ++i) {
       Step next = step(with_kernels);
       const auto may_be_slot = [&](Place& place) {
@@ -162,10 +162,10 @@ class VulkanOrder : public VulkanTest, public ::testing::WithParamInterface<cons
       may_be_slot(next.target);
       if (next.kind >= Step::kCopy) {
         may_be_slot(next.source);
-        // Whatever buffers are bound, the two may not overlap.
+        // The two must not overlap, whichever buffers are bound.
         if (next.target.is_slot || next.source.is_slot) separate(next);
       }
-      // A slot may be any buffer, so whatever overlaps in it conflicts.
+      // A slot may be any buffer, so any overlap of ranges is a conflict.
       next.behind_a_barrier = once_in(4);
       for (std::size_t k = since; k < it->steps.size(); ++k) {
         const auto anywhere = [](Step other) {
@@ -357,7 +357,7 @@ class VulkanOrder : public VulkanTest, public ::testing::WithParamInterface<cons
         std::vector<hal::Point> waits, signals = {{own[n], 1}};
         for (const std::size_t earlier : node.after) {
           const Node& other = nodes[earlier];
-          // Either point of it, where there are two.
+          // Either of its points, if there are two.
           if (other.chain != kChains && (n + earlier) % 2 == 0) {
             waits.emplace_back(chains[other.chain], other.chain_value);
           } else {

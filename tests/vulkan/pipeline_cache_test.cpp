@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pipelines that one process has compiled, and the next one need not.
+// Pipelines that a process has compiled and the next process need not compile.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -35,7 +35,8 @@ class VulkanPipelineCache : public VulkanTest {
     VulkanTest::TearDown();
   }
 
-  // As a process does: compiles a kernel and ends. The bytes of the cache that it began with.
+  // Imitates a process: compiles a kernel and ends. Returns the size of the cache that it began
+  // with.
   static std::uint64_t run(const std::string& uri = "vulkan://") {
     fake().cached = 0;
     hal::DriverRegistry registry;
@@ -55,7 +56,7 @@ class VulkanPipelineCache : public VulkanTest {
     }
     return all;
   }
-  // What the entry of this device has.
+  // The bytes of this device's cache entry.
   std::vector<std::byte> stored() const {
     const auto disk = base::DiskCache::open(folder_, 1 << 20).value();
     const auto entry = disk.find(key());

@@ -41,7 +41,7 @@ class VulkanRecording : public VulkanTest {
     if (native_ == nullptr) native_ = std::make_unique<Native>();
     return *native_;
   }
-  // Words of memory, all of this value.
+  // Memory whose words all have this value.
   Ref<DeviceMemory> words(std::uint32_t value) {
     Ref<DeviceMemory> memory = native().memory(kWords * 4);
     std::ranges::fill(of(memory), value);
@@ -79,7 +79,8 @@ class VulkanRecording : public VulkanTest {
     return hal::Command(command);
   }
 
-  // Replays a fill with a slot elsewhere each time, 20 times; `recorded`: how often it is recorded.
+  // Replays a fill 20 times, each time with its slot at another place. `recorded`: the expected
+  // number of recordings.
   void fill_at_other_places(int recorded);
 
  private:
@@ -173,7 +174,7 @@ TEST_F(VulkanRecording, EachInstanceNamesItsOwnBuffers) {
   }
 }
 
-// A slot may move within its memory, or to memory that has the handle of one that is gone.
+// A slot may move within its memory, or to memory that reuses the handle of freed memory.
 void VulkanRecording::fill_at_other_places(int recorded) {
   const Calls begins("vulkan.vkBeginCommandBuffer");
   const auto lane = native().lane();
@@ -250,7 +251,7 @@ TEST_F(VulkanRecording, AnOpenReplayCopiesAndFillsAtAnyAddress) {
   }
 }
 
-// A grid is bounded, and goes over what is larger more than once.
+// The grid is bounded, so a larger copy takes several passes of the grid.
 TEST_F(VulkanRecording, AnOpenReplayCopiesMoreThanItsGrid) {
   constexpr std::uint64_t kBytes = (std::uint64_t{20} << 20) + 5;
   const auto lane = native().lane();
@@ -304,7 +305,8 @@ TEST_F(VulkanRecording, AnOpenReplayReadsTheGroupsOfItsSlot) {
     EXPECT_EQ(of(y)[kWords - 1], ran ? 1u * 3 + 12 : 1u) << "replay " << i;
   }
   EXPECT_EQ(begins.count(), 2);
-  // With the first slots, and open: then the counts are copied before they are read.
+  // Recorded with the first slots, and open. The open recording copies the counts before it reads
+  // them.
   EXPECT_EQ(fake().barriers - barriers, 2u + 3);
 }
 
@@ -363,7 +365,8 @@ TEST_F(VulkanRecording, EveryOrderIsABarrier) {
   }
 }
 
-// The engine gives a replay an instance that has retired: not one that is only ordered before.
+// A replay needs an instance whose previous replay has retired. Being ordered after it is not
+// enough.
 TEST_F(VulkanRecording, ReplaysBeyondTheInstancesWaitUntilTheHostHasSeenOneEnd) {
   hal::DriverRegistry registry;
   check(register_vulkan_driver(registry));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Timelines that file descriptors name. lavapipe has none, so the fake loader makes them.
+// Timelines that file descriptors name. Lavapipe lacks them, so the fake loader implements them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -21,7 +21,7 @@ using halyard::testing::slices;
 
 using VulkanTrace = VulkanTest;
 
-// Its end is known from the queue that waited.
+// The queue that waited shows its end.
 TEST_F(VulkanTrace, HasTheTimesOfWorkThatOnlyAnotherQueueWaitsFor) {
   constexpr std::uint32_t kLinks = 300;  // more than a lane takes at once
   const std::string path = ::testing::TempDir() + "vulkan_trace_test.json";

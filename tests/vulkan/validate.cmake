@@ -4,7 +4,7 @@
 #   cmake -DFOLDER=<of the layer's settings and messages> -DLIBRARY=<the loader of tests/vulkan> -P validate.cmake -- \
 #     <program> [arguments]
 #
-# The layer writes no file where it is not installed: "skipped: ..." is printed then, which the test skips on.
+# If the layer is not installed it writes no file. Then this prints "skipped: ...", and the test is skipped.
 include(${CMAKE_CURRENT_LIST_DIR}/../command_line.cmake)  # sets `command`
 
 set(messages ${FOLDER}/messages.txt)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the tests of the vulkan driver share: the fake loader, and lanes without an engine.
+// Shared by the tests of the vulkan driver: the fake loader, and lanes without an engine.
 #pragma once
 
 #include <dlfcn.h>
@@ -40,7 +40,7 @@ inline testing::FakeVulkan& fake() {
   return *it;
 }
 
-// Skips its tests where there is no Vulkan device; fails them if HALYARD_REQUIRE_VULKAN is set.
+// If there is no Vulkan device, skips its tests, or fails them if HALYARD_REQUIRE_VULKAN is set.
 class VulkanTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -92,8 +92,8 @@ struct CallsObserver final : base::CallObserver {
   std::atomic<int> calls{0}, failed{0}, from{0}, until{0}, error{0};
 };
 
-// Counts the calls of one site, and fails some of them. One at a time. Threads of a device may ask
-// for longer than one lives, so what they ask stays.
+// Counts the calls of a site and fails some of them. Only one may exist at a time. Threads of a
+// device may call the observer after its object is destroyed, so the observer is static.
 class Calls {
  public:
   explicit Calls(std::string_view site) {
@@ -110,7 +110,7 @@ class Calls {
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;
 
-  // The next `count` calls fail; with `error`, or the site's.
+  // The next `count` calls fail, with `error` or with the site's error.
   void fail(int count = 1, int error = 0) {
     observer.error = error;
     observer.from = observer.calls.load();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What Apple's C library declares and glibc does not, by the manuals of macOS: pthread(3),
+// Declarations that Apple's C library has and glibc lacks, after the manuals of macOS: pthread(3),
 // issetugid(2), getprogname(3), stat(2). Included before everything else.
 #pragma once
 

@@ -35,7 +35,7 @@ bool overflows(const Place& slot) {
   return slot.length != hal::kWholeSize && slot.length > ~slot.offset;
 }
 
-// Within one memory or one slot, both lengths known.
+// For two places in the same memory or slot, with known lengths.
 bool copy_overlaps(const Place& a, const Place& b) {
   return a.is_slot == b.is_slot && a.index == b.index && ranges_overlap(a, b);
 }

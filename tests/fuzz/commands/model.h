@@ -70,7 +70,7 @@ struct Place {
   std::uint64_t length = 0;
 };
 
-// True also for two slots, or a slot and a memory, which may overlap.
+// True as well for two slots, or a slot and a memory, because they may overlap.
 bool overlap(const Place& a, const Place& b);
 
 enum class KernelKind : std::uint8_t { kAddEach, kMix };

@@ -207,7 +207,7 @@ void Program::map() {
   const Ref ref = draw_ref(/*slots=*/false);
   Place place;
   Codes codes = model_.resolve(ref, place);
-  // A buffer is mapped by its own device.
+  // Only a buffer's own device maps it.
   if (model_.buffers[ref.index].kind == Buffer::Kind::kForeign) return;
   const Result<hal::Mapping> mapping = handles_[ref.index].map(ref.offset, ref.length);
   expect("map", mapping.status(), codes);

@@ -27,7 +27,7 @@ const std::vector<LayoutInfo>& layout_infos() {
 }
 
 World::World() {
-  // Not strict: all memory is compared where it lies.
+  // Not strict, so that all memory is mapped and can be compared.
   devices = hal::open_all("cpu://?check=0&devices=2&workers=1&strict=0").value();
   check(hal::register_all_drivers(elsewhere));
   foreign = elsewhere.open("cpu://").value();
