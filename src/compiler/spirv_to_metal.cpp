@@ -74,7 +74,7 @@ class Translation {
           fmt::format("kernel {}: it uses the length of a buffer, which {} does not pass",
                       kernel.name, kernel::kMetalConvention));
     }
-    // It leaves out what the entry point does not use.
+    // spirv-cross omits parameters that the entry point does not use.
     const std::string begin = fmt::format("kernel void {}(", kernel.name);
     const std::string constants = fmt::format("[[buffer({})]]", kernel::kMetalConstantsBuffer);
     const std::size_t at = text.find(begin);

@@ -287,7 +287,7 @@ class Analyzer {
       complain(node, fmt::format("an atomic on '{}', which is neither a buffer nor a shared array",
                                  name));
     } else {
-      // The previous value comes from memory, also for an output.
+      // An atomic reads the previous value from memory, so even an output is read and written.
       for (Binding& binding : analysis_.kernels.back().bindings) {
         if (binding.name == name) binding.access = kernel::Access::kReadWrite;
       }
@@ -301,7 +301,7 @@ class Analyzer {
   std::set<std::string> privates_;  // parameters of this kernel of which each item has its own
   std::map<std::string, std::uint32_t> counts_;  // elements of its shared and private arrays
   bool in_body_ = false;
-  // By clang's id, of this function:
+  // Of this function, identified by clang's ids:
   std::set<std::string> outside_;  // locals that no block contains
   std::set<std::string> indices_;  // loop variables of blocks
 };

@@ -214,7 +214,7 @@ Ring::Step Ring::execute(Packet& packet, PacketKind kind, Slice& slice) noexcept
         case Outcome::kJob:
           return Step::kJob;
         case Outcome::kFault:
-          // Blocked without a signal: the role goes to close() alone.
+          // Blocked without a signal: only close() can take the role.
           write_back();
           state_.store(kBlocked, std::memory_order_release);
           return Step::kBlocked;

@@ -30,7 +30,8 @@ std::string list(const std::size_t (&numbers)[kMaxRank], std::size_t rank) {
   return text;
 }
 
-// What is behind `prefix` and the kernel's name: the parameter of a type of kernel/checked.h.
+// The rest of `type` after `prefix`, the kernel's name and a separator: the parameter that a type
+// of kernel/checked.h belongs to.
 std::string_view parameter_of(std::string_view type, std::string_view prefix,
                               std::string_view kernel) noexcept {
   if (!type.starts_with(prefix)) return {};

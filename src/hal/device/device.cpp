@@ -79,7 +79,7 @@ Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<De
   if (needs_host_blocks) {
     object->host_blocks_ = Ref<HostBlocks>::adopt(new (std::nothrow) HostBlocks);
   }
-  // From here on the handle's end closes the device, also if a later step fails.
+  // From here on dropping the handle closes the device, so a later step that fails closes it too.
   Device device(object);
   if (const bool may_block = object->impl_->frees_may_block(); may_block || object->guard_) {
     object->reclaimer_ = Ref<Reclaimer>::adopt(new (std::nothrow) Reclaimer(
@@ -151,7 +151,7 @@ Result<Queue> DeviceObject::create_queue(const QueueInfo& info, void* stream) {
   if (created == nullptr) {
     Result<Created*> opened = open_queue(info, stream);
     if (opened.status().code() == StatusCode::kResourceExhausted) {
-      // Work of one that was dropped may have ended, and no thread has seen it.
+      // A dropped queue is spare once its work has ended, which no thread may have noticed yet.
       engine().note_ended(/*patient=*/false);
       if (Created* const spare = find_spare(info, stream)) opened = spare;
     }
@@ -283,7 +283,7 @@ bool DeviceObject::step_retire() noexcept {
     refusing_ = true;
   }
   if (!close_pools()) return false;
-  bool idle = true;  // each is asked: a quarantined lane of one may hold a lane of the other
+  bool idle = true;  // ask every queue: a quarantined lane of one may hold a lane of another
   for_each_queue([&](QueueObject& queue) { idle &= queue.idle(); });
   if (!idle) return false;
   const Status cause = closed(name());
@@ -300,7 +300,8 @@ bool DeviceObject::step_retire() noexcept {
     impl_.reset();
   }
   if (timeline_.keeps_for_good()) {
-    // What is kept may refer to this object, by the events of a recording. It is never destroyed.
+    // The leaked objects may refer to this device through the events of a recording, so the device
+    // is leaked too.
     keep_for_good();
     registry_.device_closed();
     return true;

@@ -43,13 +43,13 @@ class DeviceObject final : public RefCounted {
   static Result<Device> create(DriverRegistry& registry, std::unique_ptr<DeviceImpl> impl,
                                const Peers::Domains& domains);
 
-  // The URI; of the second device with it that is open, with "#2" behind it.
+  // The URI, followed by "#2" or another number if an open device already has the same URI.
   std::string_view name() const noexcept { return timeline_.name(); }
   // Every call to the driver's device goes through this.
   timeline::Entered<DeviceImpl> driver() const noexcept { return {*impl_, guard_.get()}; }
   timeline::EntryGuard* entry_guard() const noexcept { return guard_.get(); }
   const DeviceInfo& info() const noexcept { return impl_->info(); }
-  // Null where native objects are freed by whichever thread drops them.
+  // Null if the thread that drops the last reference frees a native object.
   const Ref<Reclaimer>& reclaimer() const noexcept { return reclaimer_; }
   PendingFrees& pending_frees() noexcept;  // of the runtime
   // Counts memory that the driver has made, and lets the reclaimer free it if there is one.
@@ -81,7 +81,8 @@ class DeviceObject final : public RefCounted {
   const Ref<MemoryCounters>& memory_counters() const noexcept { return memory_counters_; }
   base::Mutex& event_mutex() noexcept { return event_mutex_; }
   QueueObject& queue(QueueKind kind) noexcept { return queues_[static_cast<int>(kind)]; }
-  // With `stream`, on that stream of the native library's user.
+  // If `stream` is not null, the queue runs in that stream, which the user of the native library
+  // created.
   Result<Queue> create_queue(const QueueInfo& info, void* stream = nullptr);
   Result<Queue> import_stream(void* stream, std::string_view name);
 
@@ -95,7 +96,8 @@ class DeviceObject final : public RefCounted {
   void retry_queues() noexcept {
     for_each_queue([](QueueObject& queue) { queue.retry(); });
   }
-  // Retires what has passed, also what no thread waits for. The reclaim shell calls this.
+  // Retires all submissions that have ended, including those that no thread waits for. Called by
+  // the reclaim shell.
   void look_at_queues() noexcept {
     for_each_queue([](QueueObject& queue) { (void)queue.in_flight(); });
   }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a driver supplies to the HAL: Driver, DeviceImpl, ExecutableImpl, and timeline::NativeQueue.
+// The interface that a driver implements for the HAL: Driver, DeviceImpl, ExecutableImpl, and
+// timeline::NativeQueue.
 //
-// The HAL validates; a driver trusts its input. Every function answers a Status for what the world
-// can do and asserts nothing about the caller. Functions may be called from any thread unless said
+// The HAL validates; a driver trusts its input. Functions return a Status for failures of the
+// system and assert nothing about the caller. Functions may be called from any thread unless said
 // otherwise and must not call back into the HAL or the engine.
 #pragma once
 
@@ -40,14 +41,15 @@ class ExecutableImpl : public Reclaimed {
   explicit ExecutableImpl(kernel::Hyx file) noexcept : file_(std::move(file)) {}
   const kernel::Hyx& file() const noexcept { return file_; }
 
-  // Called before a function is given out, each time, so that a driver compiles only what is used.
-  // The device's limits hold for it. kUnavailable: a limit that DeviceLimits does not have.
+  // Called each time before the HAL returns a function, so that a driver compiles only functions
+  // that are used. The function respects DeviceLimits. Returns kUnavailable if it exceeds a limit
+  // that DeviceLimits does not list.
   virtual Status prepare(std::uint32_t function) {
     (void)function;
     return {};
   }
 
-  // What a function occupies; the device's compiler knows.
+  // The registers and memory that a function uses, as the device's compiler reports them.
   virtual Result<FunctionResources> resources(std::uint32_t function) {
     (void)function;
     return Status(StatusCode::kUnimplemented, "the device does not say what a kernel occupies");
@@ -55,7 +57,7 @@ class ExecutableImpl : public Reclaimed {
 
   // The names of its kernels in a trace, in the file's order; empty without a tracer.
   const std::vector<trace::Name>& names() const noexcept { return names_; }
-  // Once, before it is shared.
+  // Called once, before the object is shared.
   void add_names(trace::Tracer& tracer) {
     for (const kernel::KernelInfo& kernel : file_.kernels()) {
       names_.push_back(tracer.add_name(kernel.name));
@@ -109,9 +111,10 @@ class DeviceImpl {
   // memory domains (hal/peers.h).
   virtual const void* wait_domain() const noexcept = 0;
   virtual const void* memory_domain() const noexcept = 0;
-  // What else its lanes can wait on, and what other devices' Memory it can use: devices of any
-  // driver. Asked once for two domains, with any device of each, in both directions; the answer is
-  // for all devices of the two, for the whole process. Not asked within a domain.
+  // Whether this device's lanes can wait on lanes of another wait domain, and whether it can use
+  // memory of another memory domain; the other device may belong to any driver. Called once for
+  // each pair of domains and direction, with any device of each domain. The result holds for all
+  // devices of the two domains for the life of the process. Not called within a domain.
   virtual bool can_wait_on(const DeviceImpl& producer) const noexcept {
     return wait_domain() == producer.wait_domain();
   }
@@ -134,11 +137,12 @@ class DeviceImpl {
   // `size` may be 0; `alignment` is a power of two up to base::page_size(), or 0.
   virtual Result<Ref<Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
                                        MemoryType type) = 0;
-  // [data, data + size) of the host as kHostLocal memory. The HAL has it released when the Memory
-  // is gone; what the driver itself did for it is undone in the destructor.
+  // [data, data + size) of the host as kHostLocal memory. The HAL calls the user's release function
+  // after the Memory is destroyed; the Memory's destructor only undoes the driver's own import.
   virtual Result<Ref<Memory>> import_memory(std::byte* data, std::uint64_t size) = 0;
   // [address, address + size) of the device's own memory, which another user of the native library
-  // has allocated and keeps, as kDeviceLocal memory. kInvalidArgument: it is no such memory.
+  // has allocated and keeps, as kDeviceLocal memory. Returns kInvalidArgument if it is not such
+  // memory.
   virtual Result<Ref<Memory>> import_address(std::uint64_t address, std::uint64_t size) {
     (void)address, (void)size;
     return Status(StatusCode::kUnimplemented, "the device imports no addresses");
@@ -161,8 +165,8 @@ class DeviceImpl {
     return Status(StatusCode::kUnimplemented, "the device imports no timelines");
   }
   virtual Result<Ref<ExecutableImpl>> load(kernel::Hyx file) = 0;
-  // Null: the files have the code as it runs, and load() is all there is. Else load() does both of
-  // the builder's steps.
+  // Null if the files contain code that is ready to run. Otherwise load() performs both steps of
+  // the builder.
   virtual ImageBuilder* image_builder() noexcept { return nullptr; }
   // `recording` outlives the result.
   virtual Result<std::unique_ptr<NativeCommands>> prepare(const RecordedCommands& recording) = 0;
@@ -180,10 +184,11 @@ class DeviceImpl {
   virtual Result<timeline::NativeQueue*> import_lane(void*) {
     return Status(StatusCode::kUnimplemented, "the device imports no streams");
   }
-  // Whether its lanes take the operation NativeEvent.
+  // Whether its lanes support the operation NativeEvent.
   virtual bool has_native_events() const noexcept { return false; }
 
-  // In which its queues stamp what they run; null: the tracer's own. Valid until close().
+  // The clock of the timestamps that its queues record; null: the tracer's clock. Valid until
+  // close().
   virtual trace::DeviceClock* clock() noexcept { return nullptr; }
 
   // Nothing is in flight and nothing more will be issued: ends the device's threads. Called once,

@@ -10,7 +10,7 @@
 namespace halyard::inline v0::hal {
 namespace {
 
-// The index of `domain`, which may be new; `limit` where there is no room for it.
+// The index of `domain`, which is added if it is new. Returns `limit` if the table is full.
 std::size_t index_of(std::vector<const void*>& domains, const void* domain, std::size_t limit) {
   const auto index = static_cast<std::size_t>(std::ranges::find(domains, domain) - domains.begin());
   if (index == domains.size() && index != limit) domains.push_back(domain);

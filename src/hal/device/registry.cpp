@@ -67,7 +67,8 @@ bool checks_by_default() {
   return true;
 }
 
-// HALYARD_REPORT_WAITS: after how long a wait without a deadline says why it goes on; 0: never.
+// HALYARD_REPORT_WAITS: the time after which a wait without a deadline reports why it has not
+// ended; 0: never.
 void report_long_waits(timeline::Engine& engine) {
 #ifdef NDEBUG
   constexpr const char* kDefault = "0";
@@ -84,7 +85,7 @@ void report_long_waits(timeline::Engine& engine) {
   });
 }
 
-// The error of one URI of a list of `count`.
+// Adds the URI and its position to `status`, if the list has more than one.
 Status in_list(const Status& status, std::string_view uri, std::size_t index, std::size_t count) {
   if (count == 1) return status;
   return at(status, "{:?}, {} of {}", uri, index + 1, count);
@@ -437,7 +438,7 @@ DriverRegistry& process_registry() {
       std::atexit([] { process_registry().trace()->close(); });
     }
     made->set_driver_opened(end_before_library);
-    // Two drivers of one name would be a defect of the build; the first one serves.
+    // Two drivers with the same name would be a defect of the build; the first one is used.
     (void)register_all_drivers(*made);
     return made;
   }();

@@ -6,8 +6,9 @@
 //                                                │
 //                                     engine, shells (threads)
 //
-// Semaphores and memory of one registry mean nothing to another. All functions are safe from any
-// thread. A registry outlives every handle it gave; its destructor waits for its devices to close.
+// Semaphores and memory of one registry cannot be used with another. All functions may be called
+// from any thread. A registry must outlive all handles that it returned; its destructor waits until
+// its devices are closed.
 #pragma once
 
 #include <memory>
@@ -90,10 +91,11 @@ class DriverRegistry final : private threads::Work {
   void device_opened(const DeviceImpl& device, const Peers::Domains& domains);
   void device_closing(const DeviceImpl& device) noexcept { peers_.remove(device); }
   void device_closed() noexcept;
-  // What a device is called in messages: no other that is open is called so.
+  // A name for messages, different from the names of all open devices.
   std::string take_name(const std::string& uri);
   void give_back_name(std::string_view name) noexcept;
-  // A device closes: `clock` (may be null), its own, ends, and what is noted goes to the file.
+  // Called when a device closes, with its clock (may be null), which ends: writes the recorded
+  // events to the file.
   void flush_trace(const trace::DeviceClock* clock) noexcept;
   // Hands over a device whose last handle is gone.
   void retire(DeviceObject& device) noexcept;
@@ -116,7 +118,7 @@ class DriverRegistry final : private threads::Work {
   Result<std::vector<Target>> parse(std::string_view text);
   Status start_threads(std::string_view text);
   void note_opened(const Driver& driver);
-  // Adds what it opens to `devices`.
+  // Adds the devices that it opens to `devices`.
   Status open_one(const Target& target, std::vector<Device>& devices);
   Result<Device> create(std::unique_ptr<DeviceImpl> impl);
   Result<Driver*> find(std::string_view name);
@@ -146,8 +148,8 @@ class DriverRegistry final : private threads::Work {
   base::Parker& none_closes_ = base::ParkerPool::acquire();
 };
 
-// The registry behind hal::open(): built on first use with every driver of this build, and never
-// destroyed, so that handles may live in static objects.
+// The registry that hal::open() uses. It is created on first use with all drivers of the build, and
+// never destroyed, so that static objects may hold handles.
 DriverRegistry& process_registry();
 
 // Generated from the enabled drivers (src/hal/CMakeLists.txt).

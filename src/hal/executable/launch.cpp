@@ -46,8 +46,8 @@ class Fields {
 // How many groups in x, y, z. Group x is the last dimension.
 using Groups = std::array<std::uint64_t, 3>;
 
-// Handles what most tensors are, dense, not empty and where they fit, in one pass. False: Checked
-// has to check the tensor from the start.
+// The fast path, one pass, for tensors that are dense, not empty and in bounds, as most are. False:
+// Checked has to check the tensor from the start.
 bool put_dense(const kernel::BindingInfo& info, const Tensor& tensor, const Fields& fields,
                Groups& groups) {
   const std::size_t rank = info.rank;
@@ -272,12 +272,12 @@ Status check_equal_sizes(const kernel::KernelInfo& kernel, const std::byte* cons
   return {};
 }
 
-// What follows for tiles: outputs of equal sizes, be it that each equals an input's, are cut alike.
-// A kernel goes over two of them by the tile of one, and equal grids alone do not make that safe: 8
-// elements are two tiles of 4, and two of 5.
+// Outputs that the kernel declares to be of equal size, directly or through an input, must have
+// equal tiles. A kernel indexes both by the tile of one, and equal grids do not make that safe: 8
+// elements are two tiles of 4, and also two tiles of 5.
 Status check_equal_tiles(const kernel::KernelInfo& kernel, const std::byte* constants) {
   constexpr std::size_t kRank = kernel::kMaxRank;
-  // By binding and dimension, the first one of equal size.
+  // [binding and dimension]: the first binding and dimension of equal size.
   std::array<std::uint8_t, kernel::kMaxBindings * kRank> first;
   static_assert(first.size() <= 256);
   std::iota(first.begin(), first.end(), std::uint8_t{0});

@@ -165,7 +165,7 @@ class UringBackend final : public FileBackend {
     return count;
   }
 
-  // What the kernel would not take has failed.
+  // Takes back, as failed, the entries that the kernel did not accept.
   std::size_t take_back(std::span<FileRequest*, kMaxRequests> ended, std::size_t count,
                         int failure) noexcept {
     const unsigned first = load(submitted_);

@@ -37,7 +37,7 @@ dlpack::DataType type_of(ElementType element) noexcept {
   return {code, static_cast<std::uint8_t>(8 * size_of(element)), 1};
 }
 
-// What a tensor of ours points to.
+// The context of an exported tensor.
 template <class Managed>
 struct Exported {
   Managed managed;
@@ -78,13 +78,13 @@ Result<Place> place_of(const BufferView& view) {
   return Place{mapping.bytes().data(), {dlpack::DeviceType::kCpu, 0}};
 }
 
-// Writes shape and strides. Of an array without elements any strides would do: these count a
-// dimension of zero as one, as NumPy and PyTorch do.
+// Writes shape and strides. The strides of an array without elements do not matter: like NumPy and
+// PyTorch, these count a dimension of 0 as 1.
 Status put_shape(const BufferView& view, std::int64_t* shape, std::int64_t* strides) {
   std::int64_t stride = 1;
   for (std::size_t d = view.rank(); d-- > 0;) {
     const std::uint64_t extent = view.shape()[d];
-    if (extent > static_cast<std::uint64_t>(INT64_MAX)) {  // another one is 0
+    if (extent > static_cast<std::uint64_t>(INT64_MAX)) {  // fits if another is 0
       return error(StatusCode::kOutOfRange, "to_dlpack: extent {} of dimension {}, above 2^63-1",
                    base::number(extent), d);
     }
@@ -168,7 +168,7 @@ Status inspect(const dlpack::Tensor& tensor, ElementType& element,
   for (std::int32_t i = tensor.rank; i-- > 0;) {
     const std::int64_t extent = tensor.shape[i];
     const auto dense = static_cast<std::int64_t>(bytes / size_of(element));
-    // The stride of a dimension of one element does not matter either.
+    // Like an array without elements, a dimension of one element may have any stride.
     if (tensor.strides != nullptr && extent > 1 && tensor.strides[i] != dense && bytes != 0) {
       return error(StatusCode::kUnimplemented,
                    "from_dlpack: stride {} of dimension {}, dense would be {}", tensor.strides[i],
@@ -184,8 +184,9 @@ Status inspect(const dlpack::Tensor& tensor, ElementType& element,
   return {};
 }
 
-// The view that the tensor is of, or a part of it, if it was made here of a buffer of `device`. An
-// import would do, but a device need not import what it has allocated and mapped itself.
+// The view behind a tensor that to_dlpack made from a buffer of `device`, or a part of it. The view
+// is used directly because a device may not be able to import memory that it allocated and mapped
+// itself.
 template <class Managed>
 std::optional<BufferView> view_of(const Device& device, const Managed& managed, ElementType element,
                                   View<std::uint64_t> shape, std::uint64_t bytes) {
@@ -216,7 +217,7 @@ Result<BufferView> take(const Device& device, Managed* managed) {
     if (managed->deleter != nullptr) managed->deleter(managed);
   };
   const View<std::uint64_t> extents(shape, static_cast<std::size_t>(tensor.rank));
-  if (bytes == 0) {  // there may be no data to import
+  if (bytes == 0) {  // the data may be null
     HALYARD_ASSIGN_OR_RETURN(const Buffer buffer,
                              device.allocate({.memory = is_of_the_host(tensor.device)
                                                             ? MemoryType::kHostLocal

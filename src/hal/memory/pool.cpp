@@ -70,8 +70,8 @@ void PoolObject::reset_peak() noexcept {
   space_.reset_peak();
 }
 
-// Called under the lock, as everything up to ask(). Returned memory is for the first request that
-// waits: another one that took it might never return it.
+// Called under the lock, as are all functions up to ask(). Returned memory goes to the first
+// waiting request: another request might take it and never return it.
 bool PoolObject::must_wait_behind(const PoolRequest& request) noexcept {
   return !waiting_.empty() && &waiting_.front() != &request;
 }
@@ -87,7 +87,8 @@ bool PoolObject::can_grow(std::uint64_t size) noexcept {
   return bound <= info_.max_size && size <= info_.max_size - bound;
 }
 
-// Whether the first that waits, and so `request`, waits for what others hold, perhaps for ever.
+// Whether the first waiting request, and so `request`, needs memory that others hold, perhaps
+// forever.
 bool PoolObject::needs_a_holder(const PoolRequest& request) noexcept {
   const PoolRequest& first = waiting_.empty() ? request : waiting_.front();
   return !first.growth_failed && !can_grow(first.size) && returns_in_flight() == 0 &&
@@ -278,8 +279,8 @@ void PoolObject::trim(std::uint64_t keep_bytes) noexcept {
   post();
 }
 
-// Of the requests that a slab would serve: the one that asked may have found a block since, or have
-// been cancelled.
+// The largest size among the requests that a new slab would serve. The request that asked for it
+// may have found a block since, or have been cancelled.
 std::uint64_t PoolObject::largest_waiting() noexcept {
   std::uint64_t size = 0;
   waiting_.for_each([&](const PoolRequest& request) {

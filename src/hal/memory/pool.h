@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PoolObject: hands out and takes back the blocks of a PoolSpace as queues issue allocations and
-// deallocations. PoolMemory: what a buffer of a pool refers to; it has a block from the issue of
-// its allocation to that of its deallocation, or to its own end.
+// deallocations. PoolMemory: the Memory of a buffer of a pool. It has a block from the issue of its
+// allocation until its deallocation is issued or the PoolMemory is destroyed.
 //
 //     allocation:   gate ── block ──> issued: PoolMemory gets its addresses
 //                     └── none: held by its queue, and in `waiting_`, until something comes back:
 //                         a slab, a deallocation's block, or that of a buffer that is dropped
 //     deallocation: issued: the block is free, with (lane, sequence) as its frontier
 //
-// Native allocation and freeing run on the reclaim shell: the pool posts itself there. Its device
-// closes it before it ends; what outlives the device (PoolMemory in submissions of another one)
-// finds a closed pool. Nothing here calls out under the lock, but for queue marks (retry), which
-// lock nothing.
+// Native allocation and freeing run on the reclaim shell: the pool posts itself there. The device
+// closes the pool before it closes itself; a PoolMemory that outlives the device, in submissions of
+// another device, finds a closed pool. Under the lock nothing here calls other components, except
+// queue marks (retry), which take no lock.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ namespace halyard::inline v0::hal {
 
 class DeviceObject;
 
-// What an allocation in a queue asks for; part of its payload.
+// The request of a queued allocation; part of its payload.
 struct WaitingTag {};
 struct PoolRequest : base::ListHook<WaitingTag> {  // on the list: it waits
   std::uint64_t size = 0;                          // of the block

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
-// The rings that a path keeps: 47 MiB at most. Pieces of 1 MiB hide the hand-over between the
-// queues (some 10 us) behind the copying (100 us at 10 GB/s).
+// The rings that a path keeps: 47 MiB at most. With pieces of 1 MiB, copying (100 us at 10 GB/s)
+// hides the hand-over between the queues (some 10 us).
 struct RingKind {
   std::uint64_t piece;
   std::uint32_t slots;

@@ -11,13 +11,13 @@
 //     piece i   reads:  waits filled >= i, drained >= i - k + 1   signals filled = i + 1
 //               writes: waits drained >= i, filled >= i + 1       signals drained = i + 1
 //
-// All pieces are submitted at once. The first one also waits for what the user's copy waits for,
-// and for `turn`, which the host signals when nothing can be refused any more. A submission behind
-// the last piece waits for the end of `turn` and has the user's signals.
+// All pieces are submitted at once. The first piece also has the user's waits, and waits for
+// `turn`, which the host signals once no submission can be refused any more. A submission after the
+// last piece waits for the end of `turn` and has the user's signals.
 //
-// A copy that fails does so late: its user's signals fail when no piece runs any more, so that
-// nothing is written to the target afterwards. Therefore the last piece leaves `turn` alone, and
-// the copy fails it when the last of its pieces has ended (Submission::set_ended).
+// If a piece fails, the user's signals fail only once no piece runs any more, so that nothing is
+// written to the target afterwards. Therefore no piece fails `turn`: the copy fails it when the
+// last of its pieces has ended (Submission::set_ended).
 //
 // A ring is given to a copy when its first piece is issued, so parked copies hold none. Rings and
 // copies return to the path, and the steady state allocates nothing.
@@ -58,7 +58,7 @@ struct CopyShape {
   std::uint32_t pieces;
 
   static constexpr std::uint32_t kRings = 4;
-  static constexpr std::uint32_t kOwnRing = kRings;  // allocated for this copy alone
+  static constexpr std::uint32_t kOwnRing = kRings;  // allocated only for this copy
   static constexpr std::uint32_t kMostPieces = 256;
   // Precondition: `length` is not 0.
   static CopyShape of(std::uint64_t length) noexcept;
@@ -103,7 +103,8 @@ class StagedCopy final : public timeline::WorkItem,
   // Counts a piece before it is submitted, and again when it has ended, or was refused.
   void add_piece() noexcept { unended_.fetch_add(1, std::memory_order_relaxed); }
   void piece_ended(const Status& cause) noexcept;
-  // By the submitting thread: lets the copy begin, or fails what is submitted of it.
+  // Called by the submitting thread: submitted() starts the copy, refused() fails the pieces that
+  // are already submitted.
   void submitted() noexcept;
   void refused(const Status& cause) noexcept;
 
@@ -168,9 +169,9 @@ class CopyPath final : public RefCounted {
   // the drivers say. kUnimplemented: the host sees no memory of one of the devices.
   Result<Ref<StagedCopy>> begin(const DeviceObject& reader, std::uint64_t length);
 
-  // Whether copies are on their way, which end by themselves. Has their lanes retired.
+  // Whether copies are in flight; they end by themselves. Retires their lanes.
   bool in_flight() noexcept;
-  // One of the devices closes: frees what is spare, and lets no other copy begin.
+  // Called when one of the devices closes: frees spare rings and copies, and refuses new copies.
   void close() noexcept;
 
   timeline::Engine& engine() const noexcept { return engine_; }

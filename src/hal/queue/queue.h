@@ -23,9 +23,9 @@ class EventSetter;
 class StagedCopy;
 struct PieceInfo;
 
-// A dispatch as the caller wants it: over `grid`, or over what `counts` holds; the other is null.
-// The constants one by one, or, where there are none of these, as the kernel's struct. It lives for
-// one call, and refers to views of the caller: a copy would wait for what was just written.
+// The arguments of a dispatch: over `grid`, or over the group counts in `counts`; the other is
+// null. The constants are passed one by one or as the kernel's struct. Lives for one call. It
+// refers to the caller's views because loads of a copy would stall on the stores just made.
 struct DispatchRequest {
   ExecutableObject* executable;
   std::uint32_t function;
@@ -64,13 +64,13 @@ class QueueObject final : public timeline::LaneSource {
 
   QueueKind kind() const noexcept { return kind_; }
   QueuePriority priority() const noexcept { return priority_; }
-  // Of the native library's user, in which the queue runs; null: it has its own.
+  // The stream of the native library's user in which the queue runs. Null: the queue has its own.
   void* stream() const noexcept { return stream_; }
   DeviceObject& device() const noexcept { return device_; }
   std::string_view name() const noexcept { return queue_->name(); }
 
-  // Contracts in halyard/hal/queue.h.
-  // With `issued` the caller waits for it itself: timeline::Queue::submit().
+  // Contracts in halyard/hal/queue.h. With `issued` the caller itself waits for the issue: see
+  // timeline::Queue::submit().
   Status barrier(const SubmitInfo& info, timeline::IssuedAt* issued = nullptr);
   Status execute(const CommandBuffer& commands, const ExecuteInfo& info,
                  timeline::IssuedAt* issued = nullptr);
@@ -114,16 +114,16 @@ class QueueObject final : public timeline::LaneSource {
   Status send_with_events(timeline::Submission& submission, const CommandBufferObject& recording,
                           Ref<EventSetter>& kept, const SubmitInfo& info,
                           timeline::IssuedAt* issued);
-  // What is wrong with an operation, with queue and operation in front. The engine's own errors
-  // name the queue, or are the cause that others see too.
+  // Prefixes the message of `status` with the queue and the operation. Not for errors of the
+  // engine: they name the queue, or are a cause that others see as well.
   Status refused(const Status& status, const char* operation) const;
 
   Status check(const CommandBuffer& commands, const ExecuteInfo& info) const;
   Status build(const DispatchRequest& launch, DispatchCommand& command, Block& arguments);
-  // `declared` is what the user named, where `source` or `target` is an import of it.
+  // `declared` is the user's copy; `source` or `target` may be an import of its memory.
   Status copy_directly(const BoundRange& source, const BoundRange& target,
                        const CopyCommand& declared, const SubmitInfo& info);
-  // For a copy whose source (or else target) is memory of `other` that this device cannot use.
+  // For a copy whose source, or otherwise target, is memory of `other` that this device cannot use.
   Status copy_across(const BoundRange& source, const BoundRange& target, DeviceObject& other,
                      bool source_is_foreign, const SubmitInfo& info);
   Status copy_staged(const BoundRange& source, const BoundRange& target, DeviceObject& other,

@@ -29,7 +29,7 @@ struct TransferPayload {
   Operation operation;
   Ref<Memory> source;
   Ref<Memory> target;
-  // Of an update, one of them.
+  // An update uses one of them.
   Block data;
   HostBlock host_data;
 };
@@ -84,7 +84,7 @@ struct ExecutePayload {
   Block table;
 };
 
-// Of operations with memory of pools: whether it has been given, and not taken back.
+// The gate of operations on memory of pools: whether the memory is allocated and not deallocated.
 template <class Payload>
 constexpr timeline::Gate kMemoryGate{
     .ask = [](void* payload, timeline::IssueSite&, Status& cause) noexcept {
@@ -133,7 +133,7 @@ void keep(timeline::Submission& submission, Memory* memory) noexcept {
   }
 }
 
-// The same for one that is kept as a Ref.
+// The same for a payload that keeps a Ref.
 Ref<Memory> keep_transfer(timeline::Submission& submission, Memory* memory) noexcept {
   keep<TransferPayload>(submission, memory);
   return Ref<Memory>::adopt(memory);
@@ -260,13 +260,14 @@ Status QueueObject::dispatch(const DispatchRequest& launch, const SubmitInfo& in
   submission->set_name(trace::kDispatch);
   payload.operation.kind = OperationKind::kCommand;
   payload.operation.command = Command(DispatchCommand{});
-  // Built in place: a copy loads in 16 bytes what was just stored in 4 and 8, and waits for that.
+  // Built in place: a copy would load 16 bytes at a time what was just stored in 4 and 8 bytes,
+  // which stalls.
   DispatchCommand& command = payload.operation.command.dispatch;
   Status status = build(launch, command, payload.arguments);
   if (device_.checks() && status.ok()) [[unlikely]]
     status = declare(*submission, payload.operation.command);
   if (!status.ok()) [[unlikely]] {
-    command = {};  // of which nothing is kept
+    command = {};  // nothing of it is kept
     queue_->discard(*submission);
     return at(status, "queue {}: {} of {}", name(),
               launch.counts != nullptr ? "dispatch_indirect" : "dispatch",
@@ -355,7 +356,7 @@ Status QueueObject::allocate_block(std::size_t bytes, Block& block) {
   return error(StatusCode::kResourceExhausted, "no memory for {} bytes", bytes);
 }
 
-// Of an update: to where the device copies from.
+// Copies an update's bytes to memory that the device copies from.
 Status QueueObject::copy_bytes(Bytes source, UpdateCommand& command, Block& data,
                                HostBlock& host_data) {
   std::byte* bytes = nullptr;

@@ -26,8 +26,8 @@ struct PieceInfo {
   enum class Step : std::uint8_t { kRead, kHost, kWrite };
   Step step;
   std::uint32_t index;
-  const BoundRange& range;  // the user's, whole
-  // Of the first one, which alone waits for what the user named: the whole copy.
+  const BoundRange& range;  // the user's whole range
+  // The whole copy. Only set for the first piece, which has the user's waits.
   const CopyCommand* declared = nullptr;
 };
 
@@ -235,7 +235,7 @@ Status QueueObject::copy_staged(const BoundRange& source, const BoundRange& targ
                                                  .signal = {copy.filled(1)},
                                                  .submission = info.submission,
                                                  .room = info.room}));
-    // Until here nothing runs that the user could see, and what was submitted can be withdrawn.
+    // Until here no effect is visible to the user, and submitted pieces can be withdrawn.
     const Points last = waits.with(copy.end());
     if (&writer != this) {
       HALYARD_RETURN_IF_ERROR(submit_barrier(trace::kCopy, {.wait = last, .room = info.room}));

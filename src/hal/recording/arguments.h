@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Argument blocks: what the commands of one native command buffer read, such as addresses and
+// Argument blocks: data that the commands of a native command buffer read, such as addresses and
 // constants of dispatches. The host writes them, the device reads them while the commands run.
 //
 //     ArgumentHeap    of a device: the memory of all blocks, kept for reuse
@@ -25,7 +25,8 @@
 
 namespace halyard::inline v0::hal {
 
-// One block, in memory that the host sees. Valid until Arguments::reset(), or the end of Arguments.
+// One block, in memory that the host sees. Valid until Arguments::reset() or the destructor of
+// Arguments.
 struct ArgumentBlock {
   std::byte* host = nullptr;
   Memory* memory = nullptr;   // a driver's own
@@ -51,7 +52,7 @@ class ArgumentHeap {
  public:
   using Device = typename Traits::Device;
 
-  // Returns kResourceExhausted without memory.
+  // Returns kResourceExhausted if out of memory.
   static Result<ArgumentHeap> create(Ref<Device> device) {
     auto blocks = Ref<HostBlocks>::adopt(new (std::nothrow) HostBlocks);
     if (blocks) return ArgumentHeap(std::move(device), std::move(blocks));
@@ -78,8 +79,8 @@ class ArgumentHeap {
   Ref<HostBlocks> blocks_;
 };
 
-// Hands out the blocks of one command buffer. Each begins at a multiple of kBlockAlignment. Not
-// safe from several threads.
+// Allocates the blocks of one command buffer. Each begins at a multiple of kBlockAlignment. Not
+// thread-safe.
 template <std::uint64_t kBlockAlignment>
 class Arguments {
  public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Command: what the HAL asks of a driver, validated, with every length resolved. The same form
-// serves recordings (RecordedCommands) and single queue operations (Operation).
+// Command: a validated command for a driver, with every length resolved. Recordings
+// (RecordedCommands) and single queue operations (Operation) use the same type.
 //
 // Commands are views: they point to memory and executables that their RecordedCommands or Operation
 // retains.
@@ -90,8 +90,8 @@ struct DispatchCommand {
   std::uint32_t binding_count;
   std::uint32_t constants_size;
   const std::byte* constants;  // laid out as the function's reflection says, aligned to 8
-  // Of a dispatch with constant slots: those, as entries of the table, and the entry at which the
-  // table has the constants of a submission (constants_of). Else 0.
+  // For a dispatch with constant slots: the slots, as entries of the table, and the entry where the
+  // submission's constants begin (constants_of). Otherwise 0.
   const ConstantUse* constant_uses;
   std::uint32_t constant_use_count;
   std::uint32_t constants_entry;
@@ -170,7 +170,7 @@ inline BoundRange bind(const CommandRange& range, const BoundRange* table) noexc
           to_the_end ? entry.length - range.offset : range.length};
 }
 
-// The same bytes as a range of the memory that a driver made: the one that driver may cast.
+// The same bytes as a range of the root, the memory that a driver made and may downcast.
 inline BoundRange at_root(const BoundRange& range) noexcept {
   return {&range.memory->root(), range.memory->root_offset() + range.offset, range.length};
 }
@@ -192,11 +192,12 @@ class NativeCommands {
  public:
   explicit NativeCommands(const RecordedCommands& recording) noexcept : recording_(recording) {}
   virtual ~NativeCommands() = default;
-  // What it was made from.
+  // The recording that it was made from.
   const RecordedCommands& recording() const noexcept { return recording_; }
   // Native commands that one replay puts into a lane (timeline::QueueCapabilities::max_in_flight).
   virtual std::uint32_t depth() const noexcept { return 1; }
-  // Its native forms, each used by one submission at a time (Operation::instance). Constant.
+  // The native forms of the recording, each used by one submission at a time (Operation::instance).
+  // Constant.
   virtual InstanceInfo instances() const noexcept { return {}; }
 
  private:
@@ -225,7 +226,7 @@ struct Operation : timeline::Operation {
   Command command;                         // kCommand
   const NativeCommands* native = nullptr;  // kExecute
   const BoundRange* table = nullptr;       // kExecute: slot i is table[i]
-  std::uint32_t instance = 0;              // kExecute: one of native->instances(), for this alone
+  std::uint32_t instance = 0;              // kExecute: its own among native->instances()
 };
 
 }  // namespace halyard::inline v0::hal

@@ -296,7 +296,8 @@ Status CommandBufferObject::need(const CommandRange& range, std::uint32_t alignm
 }
 
 Status CommandBufferObject::retain_until_end(RefCounted& object) {
-  // Most commands use what the one before used; finish() finds the other duplicates.
+  // Most commands use the same object as the previous command; finish() removes the other
+  // duplicates.
   if (!retained_.empty() && retained_[retained_.size() - 1] == &object) return {};
   if (!retained_.push_back(&object)) return no_memory();
   object.retain();

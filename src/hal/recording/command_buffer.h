@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// CommandBufferObject: a recording, what it keeps alive, and what it asks of a binding table.
+// CommandBufferObject: a recording, the objects it keeps alive, and its requirements on a binding
+// table.
 //
-// Handles keep its device open, and until finish() the recorder does; submissions in flight keep
-// the object only, so that a device can close while they end. Built by a Recorder, immutable from
-// finish() on.
+// Handles keep its device open; before finish() the recorder does. Submissions in flight keep only
+// the object, so that a device can close while they end. A Recorder builds it; it is immutable
+// after finish().
 #pragma once
 
 #include <cstdint>
@@ -31,11 +32,11 @@ struct SlotNeed {
   bool used = false;                  // else the entry may be empty
 };
 
-// What a constant slot must be given.
+// The requirement on the constant of a slot.
 struct ConstantNeed {
   kernel::ElementType type{};
   bool used = false;        // else anything may be there
-  std::size_t command = 0;  // the last dispatch with it, to be named
+  std::size_t command = 0;  // the last dispatch with it, for messages
 };
 
 class PoolMemory;
@@ -90,7 +91,7 @@ class CommandBufferObject final : public Reclaimed {
   Status keep_bytes(Bytes bytes, UpdateCommand& update);
   Arena& arena() noexcept { return arena_; }
   void set_needs_compute() noexcept { needs_compute_ = true; }
-  // Of the commands that follow, in a trace.
+  // Sets the group of the commands that follow, for traces.
   void set_group(trace::Name group) noexcept { group_ = group; }
 
   // Hands the recording to the driver. Precondition: the caller keeps the device open.

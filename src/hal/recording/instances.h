@@ -23,7 +23,7 @@ class Instances {
  public:
   static constexpr std::uint32_t kMost = 8;
 
-  // Precondition: at most kMost. Before any submission.
+  // Precondition: at most kMost instances. Called before any submission.
   void reset(const InstanceInfo& info) noexcept { info_ = info; }
   bool empty() const noexcept { return info_.count == 0; }
 
@@ -35,7 +35,8 @@ class Instances {
   void issued(std::uint32_t index, const Frontier& use) noexcept;
   // It was taken, but its submission was not issued.
   void undo(std::uint32_t index) noexcept;
-  // A submission that had taken `index` has ended. True if another one was held for want of one.
+  // Called when a submission that took an instance has ended. True if a submission was held because
+  // all instances were in use.
   [[nodiscard]] bool end() noexcept;
 
  private:

@@ -44,7 +44,7 @@ Status RecordedAccesses::order(const RecordedCommands& recording) {
     place.after_all = after_all;
     for (; edge != edges.end() && edge->after == i; ++edge) {
       place.clock.add(places_[edge->before].clock);
-      // What the earlier command came after as a whole.
+      // All commands that precede the earlier command also precede this one.
       place.after_all = std::max(place.after_all, places_[edge->before].after_all);
     }
     place.clock.drop_if(
@@ -89,7 +89,7 @@ Access RecordedAccesses::bind(const Range& range, const BoundRange* table) noexc
 
 Status RecordedAccesses::compare(const BoundRange* table) const {
   AccessTable<std::uint32_t> accesses;  // by command
-  std::vector<Access> bound;            // of one command
+  std::vector<Access> bound;            // of `command` below
   for (std::size_t first = 0, end = 0; first < ranges_.size(); first = end) {
     const std::uint32_t command = ranges_[first].command;
     const Place& place = places_[command];

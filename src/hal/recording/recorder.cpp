@@ -339,7 +339,7 @@ class Recorder::Call {
   Call& operator=(const Call&) = delete;
 
   bool entered() const noexcept { return entered_; }
-  // Null also for a finished recorder.
+  // Null if the call was not entered or the recorder is finished.
   RecorderState* state() const noexcept { return entered_ ? recorder_.state_.get() : nullptr; }
 
  private:

@@ -50,7 +50,7 @@ Status walk_with_barriers(const RecordedCommands& recording, Barrier&& barrier, 
 // Edges come on top (RecordedCommands::edges).
 class OrderedPrefix {
  public:
-  // Once, with the recording's event_count. Returns false without memory.
+  // Called once, with the recording's event_count. Returns false if out of memory.
   [[nodiscard]] bool open(std::uint32_t event_count) noexcept { return sets_.grow(event_count); }
 
   // Passes command `index`; called for each command in its order. Returns n: this command and those
@@ -64,7 +64,8 @@ class OrderedPrefix {
         sets_[command.event.event] = index;
         break;
       case CommandKind::kWaitEvent:
-        // Without a set in this recording a submission waits for another one; the prefix is empty.
+        // Without a set in this recording, its submission waits for another submission; the prefix
+        // is empty.
         prefix_ = std::max(prefix_, sets_[command.event.event]);
         break;
       case CommandKind::kResetEvent:  // no wait follows without a set between

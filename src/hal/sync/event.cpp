@@ -42,7 +42,7 @@ void EventSetter::destroy() noexcept {
   for (const Point& signal : signals()) {
     if (signal.semaphore() != nullptr) signal.semaphore()->release();
   }
-  // Else it has failed, or a submission may still wait for it.
+  // Otherwise the semaphore has failed, or a submission may still wait for it.
   if (end_->value_state(end_value_) == timeline::Semaphore::ValueState::kReached) {
     queue_.give_back(std::move(end_));
   }
