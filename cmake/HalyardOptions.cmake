@@ -29,7 +29,7 @@ option(HALYARD_PRECOMPILE "Precompile the headers that the library's sources inc
 option(HALYARD_TEST_PROGRAMS "ctest runs whole test programs, not each case in a process" OFF)
 
 # Warnings, sanitizers, C++23, for every target of this project, public or not. __FILE__ is relative to the root, so
-# that ccache recognizes a source that was compiled in another folder, also in a unity build.
+# that ccache recognizes a source that was compiled in another folder, even in a unity build.
 function(halyard_common_options target)
   set_target_properties(${target} PROPERTIES CXX_STANDARD 23 CXX_STANDARD_REQUIRED ON
                         CXX_EXTENSIONS OFF)

@@ -16,7 +16,7 @@
 namespace halyard::inline v0::tools {
 
 inline constexpr int kDone = 0;
-inline constexpr int kFailed = 1;  // also for an invalid command line
+inline constexpr int kFailed = 1;  // includes an invalid command line
 
 struct DevicesOptions {
   std::string uri;  // empty: all devices of this machine
@@ -48,7 +48,7 @@ Result<int> compile(const CompileOptions& options);
 
 struct InspectOptions {
   std::string file;
-  std::string device;  // a URI: also what the kernels occupy there; empty: the file alone
+  std::string device;  // URI: adds the kernels' resources there; empty: none
   bool json = false;
 };
 Result<int> inspect(const InspectOptions& options);

@@ -165,7 +165,8 @@ Report run_here(const std::vector<const Case*>& list, const Mode& mode,
   return report;
 }
 
-// A process decides at its start whether to trace, so this runs the same command in another one.
+// A process decides at its start whether to trace, so this runs the same command in another
+// process.
 Result<Report> run_traced(const Mode& mode, const VerifyOptions& options) {
   HALYARD_ASSIGN_OR_RETURN(const auto scratch, compiler::TemporaryDirectory::create());
   const std::string self = base::program_path();

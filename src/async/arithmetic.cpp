@@ -50,8 +50,9 @@ struct Dimension {
 };
 using Dimensions = std::array<Dimension, hal::kMaxTensorRank>;
 
-// The dimensions of `shape`, as few as possible, behind others of size 1. Those of size 1 are left
-// out, and two along which both operands continue, or are repeated, are one.
+// The dimensions of `shape`, as few as possible, after leading ones of size 1. Dimensions of size 1
+// are dropped. Two adjacent dimensions are merged if each operand is contiguous across them, or
+// repeated along both.
 Dimensions dimensions_of(const Shape& shape, const Shape& a, const Shape& b) {
   const Sizes sizes = sizes_of(shape), of_a = sizes_of(a), of_b = sizes_of(b);
   Dimensions dimensions;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The cached blocks of a thread never change what a program does, only where a frame lies.
+// The cached blocks of a thread only affect the addresses of frames, never the behaviour of a
+// program.
 #include "halyard/async/detail/frame_pool.h"
 
 #include <array>

@@ -71,8 +71,8 @@ inline std::uint32_t to_size(std::uint64_t size) { return static_cast<std::uint3
 Result<AnyTensor> result_of(Context& context, const char* operation, kernel::ElementType type,
                             const Shape& shape, const ArrayRef* into);
 
-// A dimension of a shape, the shape without it, and the number of elements of the dimensions before
-// and behind it.
+// A dimension of a shape, the shape without it, and the products of the sizes of the dimensions
+// before it and after it (`behind`).
 struct Axis {
   std::uint64_t before = 1, length = 1, behind = 1;
   bool is_last = false;
@@ -81,13 +81,13 @@ struct Axis {
 // kInvalidArgument for a dimension that the shape lacks; negative ones count from its end.
 Result<Axis> axis_of(const char* operation, const Shape& shape, int axis);
 
-// At most three arrays.
+// Precondition: at most three arrays.
 Status launch_flat(Context& context, const KernelSignature& kernel, hal::View<StorageRange> arrays,
                    hal::View<hal::Constant> scalars, const hal::Grid& grid);
 
-// Launches a kernel that makes one element of `result` from those along an axis: `rows`
-// (array, result, length), with a workgroup for each row, where it is the last one; else `columns`
-// (array, result, length, behind), with one for each 256 columns.
+// Launches a kernel that makes one element of `result` from those along an axis: `rows` (array,
+// result, length), with a workgroup for each row, if the axis is the last one; otherwise `columns`
+// (array, result, length, behind), with a workgroup for each 256 columns.
 Status launch_along(Context& context, const Axis& axis, const KernelSignature& rows,
                     const KernelSignature& columns, const StorageRange& array,
                     const AnyTensor& result);
@@ -95,7 +95,7 @@ Status launch_along(Context& context, const Axis& axis, const KernelSignature& r
 // The most workgroups of a dispatch along x, y and z. Precondition: context.status() is ok.
 hal::View<std::uint32_t> max_groups(const Context& context) noexcept;
 
-// The range behind its first `bytes`.
+// The range without its first `bytes`.
 inline StorageRange behind(StorageRange range, std::uint64_t bytes) noexcept {
   range.offset += bytes;
   if (range.length != hal::kWholeSize) range.length -= bytes;

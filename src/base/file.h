@@ -77,7 +77,7 @@ HALYARD_EXPORT Result<InputFile> open_input(const std::string& path, int folder 
 inline constexpr std::size_t kMaxText = 4096;  // the most a file in /sys has
 HALYARD_EXPORT std::string read_text(const std::string& path);
 
-// kInvalidArgument for a path with a zero byte, behind which the system would not read.
+// Returns kInvalidArgument for a path with a zero byte, where the system would end the path.
 HALYARD_EXPORT Status check_path(std::string_view path);
 
 // The names in `path` without . and .., unordered. A relative path begins in `folder`.

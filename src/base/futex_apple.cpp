@@ -67,7 +67,7 @@ bool futex_wait(const Atomic<std::uint32_t>& word, std::uint32_t expected,
                 Nanoseconds deadline) noexcept {
   const AddressCalls* const calls = address_calls();
   if (calls == nullptr) return futex_table_wait(word, expected, deadline);
-  full_fence();  // what the caller has announced is visible before its word is read
+  full_fence();  // the caller's announcement is visible before its word is read
   void* const address = address_of(word);
   if (deadline == Deadline::kForeverTime) {
     native_call(kWait, [&] { return calls->wait(address, expected, kWordSize, kThisProcess); });

@@ -81,7 +81,7 @@ CodeObjectKernel kernel_of(const nlohmann::json& entry) {
   return kernel;
 }
 
-// The difference between the arguments and the convention's; empty if there is none.
+// How the kernel's arguments differ from the convention's; empty if they agree.
 std::string difference(const CodeObjectKernel& have, const Kernel& want) {
   if (have.workgroup_size[0] != 0 && have.workgroup_size != want.workgroup_size) {
     return fmt::format("requires groups of {} items, not {}", fmt::join(have.workgroup_size, " x "),

@@ -171,7 +171,7 @@ class Compilation {
                        {"-fsanitize=array-bounds", "-fno-sanitize-recover=array-bounds",
                         // An array at the end of a struct is as long as it is declared.
                         "-fstrict-flex-arrays=3",
-                        "-fsanitize-undefined-strip-path-components=-1"});  // the file's name alone
+                        "-fsanitize-undefined-strip-path-components=-1"});  // only the file's name
     }
     arguments.insert(arguments.end(), more.begin(), more.end());
     arguments.insert(arguments.end(), {"-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes", "-o",
@@ -192,7 +192,7 @@ class Compilation {
     return image_of(target, convention, run_process(arguments, scratch_));
   }
 
-  // From the syntax tree alone: clang generates no code.
+  // Translates the syntax tree; clang generates no code.
   Result<Image> build_shader(const Target& target, const std::vector<Kernel>& kernels) const {
     if (is_checked(target)) {
       return error(StatusCode::kUnimplemented,

@@ -26,7 +26,7 @@ const Json* selected(const Json& selection) {
   return nullptr;
 }
 
-// One step from an expression towards its variable; null if there is none.
+// One step from an expression towards its variable; null if there is no such step.
 const Json* behind(const Json& expression, const std::string& kind) {
   static constexpr std::array<std::string_view, 6> kTransparent = {
       "ParenExpr",  "ImplicitCastExpr",     "CStyleCastExpr",

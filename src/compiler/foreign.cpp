@@ -314,7 +314,7 @@ class Foreign {
     return rename_entry_point(module, entry);
   }
 
-  // Only images for Vulkan have their bindings in set 0 alone.
+  // Only images for Vulkan require that all bindings are in set 0.
   Sets sets() const {
     return std::ranges::find(options_.targets, "spirv-1.5") == options_.targets.end()
                ? Sets::kCondensed

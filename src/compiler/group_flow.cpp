@@ -91,7 +91,7 @@ class Flow {
  private:
   std::pair<std::string, std::string> element_of(const Json& expression,
                                                  const Json& declaration) const {
-    // The sizes of a tensor are a parameter of its name that is no pointer.
+    // A parameter that has the name of a tensor but is not a pointer holds its sizes.
     if (kernel_.may_overlap && is_parameter(declaration) && has_pointer_type(declaration) &&
         std::ranges::find(kernel_.bindings, user_name(declaration), &Binding::name) !=
             kernel_.bindings.end()) {

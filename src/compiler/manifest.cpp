@@ -41,7 +41,7 @@ class Fields {
       if (std::ranges::find(names, key) == names.end()) fail("has the unknown field '{}'", key);
     }
   }
-  // Null if there is none.
+  // Null if there is no such field.
   const nlohmann::json* find(const char* key) const {
     const auto found = ok() ? object_.find(key) : object_.end();
     return ok() && found != object_.end() ? &*found : nullptr;

@@ -21,7 +21,7 @@
 
 namespace halyard::inline v0::compiler {
 
-// Thrown for what a shader cannot express.
+// Thrown for constructs that a shader cannot express.
 struct Rejection {
   Location at;
   std::string what;
@@ -89,8 +89,8 @@ class Emitter {
 
   // shader_expression.cpp
   Text expression(const Json& node);
-  // The same for what is assigned to or whose value is unused: an element of a buffer as it is
-  // stored.
+  // The same for an expression that is assigned to or whose value is unused: an element of a buffer
+  // keeps its stored type.
   Text place(const Json& node);
   std::string value(const Json& node);      // with its type in C
   std::string operand(const Json& node);    // the same, in parentheses if needed

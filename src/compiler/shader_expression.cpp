@@ -250,7 +250,7 @@ std::optional<float> Emitter::constant(const Json& node) const {
   return {};
 }
 
-// A constant rounded to half; of a double, only one that is a float.
+// The value of a constant, rounded to half. A double must be exact as a float.
 std::optional<float> Emitter::half_constant(const Json& node) const {
   std::optional<float> known = constant(node);
   if (const auto literal = known ? std::nullopt : literal_of(node)) {

@@ -181,7 +181,7 @@ void glsl_arguments(const Kernel& kernel, ShaderText& head) {
     const Binding& binding = kernel.bindings[i];
     // SPIR-V's NonWritable says that nothing writes this memory, which another parameter may.
     const bool is_readonly = binding.access == kernel::Access::kRead && !kernel.may_overlap;
-    // It is aligned as one element.
+    // The reference has the alignment of an element.
     head.line(
         fmt::format("layout(buffer_reference, buffer_reference_align = {}, std430) {}{}buffer "
                     "hy_binding{} {{ {} hy_e[]; }};",

@@ -28,7 +28,7 @@ class ExecutableObject;
 
 inline constexpr bool kValidation = HALYARD_VALIDATION != 0;
 
-// Checks `info` for Device::allocate and for pools.
+// Checks the `info` of an allocation from a device or a pool, or of an import.
 Status check_buffer_info(const DeviceLimits& limits, const BufferInfo& info);
 
 // Resolves `range` to memory, for use on `device`. Returns kInvalidArgument for an empty handle,
@@ -36,8 +36,7 @@ Status check_buffer_info(const DeviceLimits& limits, const BufferInfo& info);
 // memory `device` cannot use, kFailedPrecondition if it was deallocated.
 Status resolve(const DeviceObject& device, const BufferRange& range, BoundRange& out);
 
-// Returns kOutOfRange if the index is too large for a slot, or no slot can be as long as offset
-// plus length.
+// Returns kOutOfRange if the index is too large for a slot, or offset + length overflows 64 bits.
 Status check_slot(const Slot& slot);
 
 // Like resolve(), for a copy, which can reach memory of every device of the runtime.

@@ -54,9 +54,9 @@ inline constexpr std::uint32_t kVulkanConstantsBytes = 128;
 // The address of a binding is a multiple of its element's size. A driver encodes the argument
 // buffer with the function's MTLArgumentEncoder for buffer 0, and makes each binding resident with
 // the usage of its access (useResource:usage:). A driver compiles the text as language version 3.0,
-// without fast mathematics: fastMathEnabled = NO, or mathMode = MTLMathModeSafe where there is one.
-// A text that wants no fused multiply-add says so itself (#pragma METAL fp contract(off)), as texts
-// of the compiler do.
+// without fast mathematics: fastMathEnabled = NO, or mathMode = MTLMathModeSafe on systems that
+// have it. A text that must not use fused multiply-add disables it (#pragma METAL fp
+// contract(off)), as the compiler's texts do.
 inline constexpr std::string_view kMetalConvention = "hy-metal-2";
 inline constexpr std::string_view kMetalTarget = "msl-3.0";
 inline constexpr std::uint32_t kMetalBindingsBuffer = 0;

@@ -23,7 +23,7 @@ constexpr flatbuffers::Verifier::Options kVerifierOptions = [] {
   return options;
 }();
 
-// Of an image's bytes in a file.
+// The alignment of an image's bytes in a file.
 constexpr std::size_t kAlignment = 16;
 
 // The end of a file: the checksum of what stands before it.

@@ -95,7 +95,7 @@ void ThreadShells::run(Kind& kind) noexcept {
     kind.pending.store(false, std::memory_order_seq_cst);
     // Work announced before this point is seen by step(), later work raises the epoch.
     if (work_->step(shell)) continue;
-    // What was announced before the end is done before it.
+    // Work that was announced before the shutdown has been done.
     if (stopping_.load(std::memory_order_seq_cst)) return;
     kind.parker.park(epoch, work_->next_step(shell));
   }
@@ -115,7 +115,7 @@ void ThreadShells::shutdown() noexcept {
   for (base::Thread& own : own_) {
     if (own.started()) own.join();
   }
-  // What the last threads left to those that had ended before them.
+  // Steps the work that the last threads announced for shells that had already ended.
   for (bool moved = true; moved;) {
     moved = false;
     for (Kind& kind : kinds_) {

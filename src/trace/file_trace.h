@@ -37,7 +37,7 @@ class FileTrace {
   Tracer& tracer() noexcept { return tracer_; }
   // From now on `source` is asked before each write, until close() or another call. Null: none.
   void set_source(Source* source) noexcept { source_.store(source, std::memory_order_release); }
-  // On return everything recorded before the call is in the file, and what the source has found.
+  // Writes everything recorded before the call, and the records that the source adds, to the file.
   // Any thread.
   void flush() noexcept;
   // Writes the remaining records and the end of the file; later records are lost. May be called
@@ -68,8 +68,9 @@ class FileTrace {
   base::Thread thread_;
 };
 
-// The tracer that HALYARD_PROFILE requests, with HALYARD_PROFILE_LIMIT in MiB, or 512. Null if it
-// is not set; also if its file cannot be written, which a message on standard error says.
+// The tracer that HALYARD_PROFILE requests, with HALYARD_PROFILE_LIMIT in MiB, or 512. Null if
+// HALYARD_PROFILE is not set, or if its file cannot be written, which is reported on standard
+// error.
 std::unique_ptr<FileTrace> from_environment();
 
 }  // namespace halyard::inline v0::trace

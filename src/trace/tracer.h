@@ -146,8 +146,8 @@ class Notes {
 
 inline void note(Tracer& tracer, const Record& record) noexcept { Notes(tracer).add(record); }
 
-// Stamps of a driver for one submission, in its device's clock. Lives as long as the submission's
-// operation.
+// A driver's timestamps for one submission, in its device's clock. Lives as long as the
+// submission's operation.
 struct Stamps {
   Tracer* tracer = nullptr;
   Track track = 0;
