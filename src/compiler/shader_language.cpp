@@ -49,8 +49,8 @@ class Glsl final : public ShaderLanguage {
          "  return uintBitsToFloat((floatBitsToUint(x) & 0x7fffffffu) |\n"
          "                         (floatBitsToUint(y) & 0x80000000u));\n"
          "}\n"},
-        // Between a half's bits and a float. By integers: devices may lack 16-bit floats, flush
-        // their denormals, or round otherwise. A denormal half is a normal float.
+        // Convert between a half's bits and a float, in integers: devices may lack 16-bit floats,
+        // flush their denormals, or round differently. A denormal half is a normal float.
         {"hy_float(",
          "float hy_float(uint bits) {\n"
          "  const uint magnitude = bits & 0x7fffu;\n"

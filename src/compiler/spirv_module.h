@@ -18,9 +18,8 @@ Result<std::string> rename_entry_point(std::string_view module, std::string_view
 // Prepares a module for spirv-cross:
 //   - the resources of all descriptor sets are numbered in the order of (set, binding), as bindings
 //     0, 1 ... of set 0;
-//   - no operation is NoContraction, which spirv-cross writes as fma(a, b, 0), where a * b may be
-//   -0:
-//     the text says once that nothing is contracted.
+//   - NoContraction is removed from operations, because spirv-cross translates it to fma(a, b, 0),
+//     which is wrong if a * b is -0; the Metal text disables contraction as a whole.
 // Returns kInvalidArgument if `module` is not a SPIR-V module, or uses doubles.
 Result<std::string> spirv_for_metal(std::string_view module);
 // Whether the module has specialization constants.

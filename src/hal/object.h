@@ -29,7 +29,7 @@ RefCounted* handle_base(Object* object) noexcept {
   return error(StatusCode::kInvalidArgument, "{}: {} of an empty handle", object, operation);
 }
 
-// `status` with where it happened in front: "queue cpu://0 compute: fill: <message>".
+// `status` with a prefix that names the place: "queue cpu://0 compute: fill: <message>".
 template <class... Args>
 [[nodiscard, gnu::cold, gnu::noinline]] Status at(const Status& status,
                                                   fmt::format_string<Args...> where,

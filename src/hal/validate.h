@@ -46,7 +46,7 @@ inline CommandRange as_command_range(const BoundRange& range) noexcept {
   return {range.memory, 0, range.offset, range.length};
 }
 
-// A fill of [offset, offset + length); kWholeSize for a length that is checked later.
+// Checks a fill of [offset, offset + length). kWholeSize: the length is checked later.
 Status check_fill(std::uint32_t pattern_size, std::uint64_t offset, std::uint64_t length);
 
 // Checks that known lengths are equal, and that ranges of the same memory or slot do not overlap.
@@ -75,7 +75,7 @@ Status check_binding_count(const kernel::KernelInfo& kernel, std::size_t count);
 Status check_binding_alignment(const kernel::KernelInfo& kernel, std::size_t index,
                                std::uint64_t offset);
 
-// The use of a slot in the place of one of the kernel's constants.
+// The use of a slot for one of the kernel's constants.
 inline ConstantUse use_of(const kernel::KernelInfo& kernel, std::size_t index,
                           ConstantSlot slot) noexcept {
   const kernel::ConstantInfo& info = kernel.constants[index];

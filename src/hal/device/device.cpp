@@ -195,7 +195,7 @@ Result<Ref<Memory>> DeviceObject::allocate_host_memory(std::uint64_t size,
 Result<Ref<Memory>> DeviceObject::import_memory_of(Memory& other) {
   HALYARD_ASSIGN_OR_RETURN(Ref<Memory> memory,
                            driver()->import_memory(other.host_pointer(), other.size()));
-  // The importing driver undoes its import before the memory may go.
+  // The importing driver undoes its import before the memory may be freed.
   const detail::MemoryRelease release{
       .state = &other,
       .call = [](void* state) { static_cast<Memory*>(state)->release(); },
@@ -214,7 +214,7 @@ Result<Ref<CopyPath>> DeviceObject::copy_path(DeviceObject& other) {
 
 FileTransfers& DeviceObject::files() const noexcept { return registry_.files(); }
 
-// Where leak checkers can reach it.
+// Adds the device to a list that leak checkers can reach.
 void DeviceObject::keep_for_good() noexcept {
   static constinit base::Mutex mutex;
   static constinit DeviceObject* kept = nullptr;
@@ -261,8 +261,7 @@ bool DeviceObject::in_flight() noexcept {
   pools_.for_each([&](PoolObject& pool) { posted |= pool.posted(); });
   if (posted) return true;
   if (registry_.copies_in_flight(*this)) return true;
-  // Twice: work that one queue sees complete may have made work of a queue ready that was asked
-  // before.
+  // Two passes: completing work of a queue may make work of an earlier queue ready.
   for (int pass = 0; pass < 2; ++pass) {
     bool busy = false;
     for_each_queue([&](QueueObject& queue) { busy = busy || queue.in_flight(); });
@@ -274,7 +273,7 @@ bool DeviceObject::in_flight() noexcept {
 bool DeviceObject::step_retire() noexcept {
   if (!refusing_) {
     if (in_flight()) {
-      // It may wait for a device that is lost, which no other thread has noticed.
+      // The work may wait for a device whose loss no other thread has noticed.
       for_each_queue([](QueueObject& queue) { queue.watch(); });
       return false;
     }
@@ -376,7 +375,7 @@ Result<Buffer> Device::allocate(const BufferInfo& info) const {
   };
   Result<Ref<Memory>> memory = self.pending_frees().retry_once(allocate);
   if (memory.status().code() == StatusCode::kResourceExhausted) {
-    // Work that has ended, and that no thread has waited for, may hold some.
+    // Submissions that have ended, but that no thread has waited for, may still hold memory.
     self.engine().note_ended(/*patient=*/false);
     memory = self.pending_frees().retry_once(allocate);
   }
@@ -401,8 +400,8 @@ Result<Buffer> Device::import_descriptor(int descriptor, const BufferInfo& info)
 
 namespace {
 
-// Makes a buffer of what `import` gives; `release` is called when its memory is gone. On an error it
-// is not called.
+// Makes a buffer of the memory that `import` returns. Calls `release` when the memory is gone, but
+// not on an error.
 template <class F>
 Result<Buffer> import_by(DeviceObject* device, const char* call, std::uint64_t address,
                          std::uint64_t size, const detail::MemoryRelease& release, F&& import) {

@@ -4,8 +4,8 @@
 // timeline::NativeQueue.
 //
 // The HAL validates; a driver trusts its input. Functions return a Status for failures of the
-// system and assert nothing about the caller. Functions may be called from any thread unless said
-// otherwise and must not call back into the HAL or the engine.
+// system and assert nothing about the caller. Unless noted otherwise, functions may be called from
+// any thread. They must not call the HAL or the engine.
 #pragma once
 
 #include <cstdint>
@@ -69,27 +69,29 @@ class ExecutableImpl : public Reclaimed {
   std::vector<trace::Name> names_;
 };
 
-// A timeline of the device's own that a file descriptor names; the host uses it, no lane does.
-// Retained by handles; it may outlive its device. Any thread.
+// A native timeline of the device that can be shared by file descriptor. The host uses it; lanes do
+// not. Retained by handles; it may outlive its device. Any thread.
 class SharedTimelineImpl : public Reclaimed {
  public:
   virtual Result<std::uint64_t> query() = 0;
-  // kInvalidArgument: `value` is not greater than the current one.
+  // Returns kInvalidArgument if `value` is not greater than the current value.
   virtual Status signal(std::uint64_t value) = 0;
-  // Blocks, until the steady clock shows `deadline`: kDeadlineExceeded.
+  // Blocks. Returns kDeadlineExceeded when the steady clock reaches `deadline`.
   virtual Status wait(std::uint64_t value, Nanoseconds deadline) = 0;
-  // A new descriptor. kFailedPrecondition: it was imported.
+  // Returns a new descriptor, or kFailedPrecondition if the timeline was imported.
   virtual Result<int> export_descriptor() = 0;
 };
 
-// A slow step from a file to code for one device, whose result can be kept: a driver's compiler.
+// A driver's compiler: the slow step from a file to code for one device, whose result can be
+// cached.
 class ImageBuilder {
  public:
   virtual ~ImageBuilder() = default;
-  // The builder and its target, with versions: an image built under another name is not used.
+  // Names the builder and its target, with versions. Images that were built under another name are
+  // not used.
   virtual std::string_view name() const noexcept = 0;
   virtual Result<std::vector<std::byte>> build(const kernel::Hyx& file) = 0;
-  // kDataLoss: `image` is nothing that build() gives. Takes `file` only if it succeeds.
+  // Returns kDataLoss if `image` is not a result of build(). Takes `file` only if it succeeds.
   virtual Result<Ref<ExecutableImpl>> load(kernel::Hyx&& file,
                                            std::span<const std::byte> image) = 0;
 };
@@ -101,14 +103,15 @@ class DeviceImpl {
 
   virtual const DeviceInfo& info() const noexcept = 0;
 
-  // Entered around every other call to this device, its builder and its recordings. Null: a calling
-  // thread needs no preparation. Asked once, when the device is opened.
+  // The guard that is entered around every other call to this device, its builder and its
+  // recordings. Null: a calling thread needs no preparation. Called once, when the device is
+  // opened.
   virtual timeline::EntryGuard* entry_guard() const noexcept { return nullptr; }
 
-  // Devices of equal wait domain can wait on each other's lanes natively, devices of equal memory
-  // domain can use each other's Memory. The same for the whole process: an address of the driver's,
-  // not of a device that is opened anew. A runtime takes 15 wait domains (timeline/domain.h) and 64
-  // memory domains (hal/peers.h).
+  // Devices with the same wait domain can wait on each other's lanes natively; devices with the
+  // same memory domain can use each other's Memory. A domain is constant for the process: the
+  // address of an object of the driver, not of a device that may be opened again. A runtime takes
+  // 15 wait domains (timeline/domain.h) and 64 memory domains (hal/peers.h).
   virtual const void* wait_domain() const noexcept = 0;
   virtual const void* memory_domain() const noexcept = 0;
   // Whether this device's lanes can wait on lanes of another wait domain, and whether it can use
@@ -123,15 +126,15 @@ class DeviceImpl {
   }
 
   // True: freeing memory, unloading an executable or destroying a recording may block or call the
-  // native library, so the HAL has the last reference of each dropped on the reclaim thread.
+  // native library, so the HAL drops the last reference to each of them on the reclaim thread.
   virtual bool frees_may_block() const noexcept { return false; }
 
-  // True: any address of the host is memory of this device, as good as its own: import_memory()
-  // costs nothing. Then it copies from and to host memory of other drivers directly.
+  // True: the device can use any host address like its own memory, so import_memory() costs
+  // nothing. The HAL then copies directly between this device and host memory of other drivers.
   virtual bool works_in_host_memory() const noexcept { return false; }
 
-  // True: the device does not copy from memory that the driver has not made. Then the bytes of
-  // updates lie in memory of allocate(), kHostLocal (UpdateCommand::source_memory).
+  // True: the device only copies from memory that the driver allocated. The HAL then keeps the
+  // bytes of updates in kHostLocal memory from allocate() (UpdateCommand::source_memory).
   virtual bool needs_host_blocks() const noexcept { return false; }
 
   // `size` may be 0; `alignment` is a power of two up to base::page_size(), or 0.
@@ -147,17 +150,20 @@ class DeviceImpl {
     (void)address, (void)size;
     return Status(StatusCode::kUnimplemented, "the device imports no addresses");
   }
-  // How DLPack names this device's memory, where it has an address; kCpu: not at all.
+  // The DLPack device of this device's memory, if it has addresses; kCpu if DLPack has no device
+  // for it.
   virtual dlpack::Device dlpack_device() const noexcept { return {dlpack::DeviceType::kCpu, 0}; }
-  // Memory::export_descriptor of the first, and back. import_descriptor() takes the descriptor if
-  // it succeeds. kUnimplemented: the device shares no memory.
+  // allocate_exportable() returns memory with Memory::export_descriptor(), import_descriptor()
+  // imports such a descriptor and takes ownership of it if it succeeds. Both return kUnimplemented
+  // if the device cannot share memory.
   virtual Result<Ref<Memory>> allocate_exportable(std::uint64_t, MemoryType) {
     return Status(StatusCode::kUnimplemented, "the device has no memory that can be exported");
   }
   virtual Result<Ref<Memory>> import_descriptor(int, std::uint64_t, MemoryType) {
     return Status(StatusCode::kUnimplemented, "the device imports no descriptors");
   }
-  // import_timeline() takes the descriptor if it succeeds. kUnimplemented: the device shares none.
+  // import_timeline() takes ownership of the descriptor if it succeeds. Both return kUnimplemented
+  // if the device cannot share timelines.
   virtual Result<Ref<SharedTimelineImpl>> create_shared_timeline(std::uint64_t) {
     return Status(StatusCode::kUnimplemented, "the device has no timelines that can be exported");
   }
@@ -171,13 +177,14 @@ class DeviceImpl {
   // `recording` outlives the result.
   virtual Result<std::unique_ptr<NativeCommands>> prepare(const RecordedCommands& recording) = 0;
 
-  // A fresh lane for a queue: at the start, for queues that users create, and again if the engine
-  // quarantines one. Valid until close(). A device that has no priorities ignores them.
-  // kResourceExhausted: no more fit.
+  // Opens a lane for a queue: when the device is opened, when the user creates a queue, and when
+  // the engine replaces a quarantined lane. Valid until close(). A device without priorities
+  // ignores `priority`. Returns kResourceExhausted if no more lanes fit.
   virtual Result<timeline::NativeQueue*> open_lane(QueueKind kind, QueuePriority priority) = 0;
 
-  // A lane on a stream of the native library, which stays its owner's (halyard/hal/native.h), once
-  // check_stream() has found it to be of this device. A lane whose work has ended never uses it.
+  // open_stream_lane() opens a lane on a stream that the user of the native library owns
+  // (halyard/hal/native.h), after check_stream() has verified that it belongs to this device. A
+  // lane never uses the stream after its work has ended.
   virtual Status check_stream(void*) {
     return Status(StatusCode::kUnimplemented, "the device imports no streams");
   }
@@ -191,8 +198,8 @@ class DeviceImpl {
   // close().
   virtual trace::DeviceClock* clock() noexcept { return nullptr; }
 
-  // Nothing is in flight and nothing more will be issued: ends the device's threads. Called once,
-  // on the reclaim shell; may wait for the threads to end.
+  // Ends the device's threads. Called once, on the reclaim shell, when nothing is in flight and
+  // nothing more will be issued; may wait for the threads.
   virtual void close() = 0;
 };
 
@@ -202,8 +209,8 @@ class Driver {
   virtual std::string_view name() const noexcept = 0;
   // The devices of this machine. No driver or no device is an empty list, not an error.
   virtual Result<std::vector<DeviceInfo>> enumerate() = 0;
-  // The devices that `uri` names; unknown options and values are kInvalidArgument naming them, an
-  // ordinal beyond what there is kNotFound.
+  // Opens the devices that `uri` names. Returns kInvalidArgument, naming the option or value, if it
+  // is unknown; kNotFound if there is no device with an ordinal.
   virtual Result<std::vector<std::unique_ptr<DeviceImpl>>> open(const Uri& uri) = 0;
 };
 

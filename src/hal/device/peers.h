@@ -56,12 +56,13 @@ class Peers {
  private:
   struct Peer {
     const DeviceImpl* device;
-    timeline::EntryGuard* guard;  // its; may be null
+    timeline::EntryGuard* guard;  // of the device; may be null
     Domains domains;
   };
 
   timeline::Engine& engine_;
-  // [user]: the domains whose memory it can use. A thread that has devices of both sees their bits.
+  // [user]: bits of the domains whose memory it can use. A thread that has devices of both domains
+  // sees their bits.
   std::atomic<std::uint64_t> owners_[kMemoryDomainCount] = {};
 
   base::Mutex mutex_;                                       // guards the rest
@@ -69,7 +70,7 @@ class Peers {
   std::vector<const void*> memory_domains_;                 // [i] is memory domain i
   std::uint64_t asked_waits_[timeline::kDomainCount] = {};  // [domain]: bits of the others
   std::uint64_t asked_memory_[kMemoryDomainCount] = {};
-  std::vector<Peer> peers_;  // that are open
+  std::vector<Peer> peers_;  // open devices
 };
 
 }  // namespace halyard::inline v0::hal

@@ -38,26 +38,26 @@ class DriverRegistry final : private threads::Work {
   // How often the shell checks a device that cannot close yet.
   static constexpr Nanoseconds kRetireInterval = 1'000'000;
 
-  // With threads of its own, each started before the first call that needs it. `trace` (may be
-  // null) gets what happens.
+  // Owns its threads; each is started before the first call that needs it. `trace` (may be null)
+  // records events.
   explicit DriverRegistry(std::unique_ptr<trace::FileTrace> trace = nullptr);
-  // Stepped by the owner of `work_source`, which outlives this: step() when it is woken. `tracer`
-  // (may be null) outlives it and all memory of its devices.
+  // Has no threads: the owner of `work_source`, which outlives this, calls step() when it is woken.
+  // `tracer` (may be null) outlives this and all memory of its devices.
   explicit DriverRegistry(base::WorkSource& work_source, trace::Tracer* tracer = nullptr);
   // shutdown(kForever).
   ~DriverRegistry();
   DriverRegistry(const DriverRegistry&) = delete;
   DriverRegistry& operator=(const DriverRegistry&) = delete;
 
-  // kInvalidArgument if there is one of that name.
+  // Returns kInvalidArgument if a driver has the same name.
   Status add(std::unique_ptr<Driver> driver);
 
-  // `opened` is called when the first device of a driver has been opened, once for each driver, on
-  // the thread that opens it. Before the first open().
+  // Sets a function that is called once for each driver, when its first device has been opened, on
+  // the thread that opens it. Call it before the first open().
   void set_driver_opened(void (*opened)()) noexcept { driver_opened_ = opened; }
 
-  // Whether the work of devices is checked whose URI does not say (`check=0`, `check=1`). Off unless
-  // called; before the first open().
+  // The default for devices whose URI has no option `check`; off unless set. Call it before the
+  // first open().
   void check_by_default(bool check) noexcept { checks_by_default_ = check; }
 
   // Contracts in halyard/hal/device.h.
@@ -65,19 +65,19 @@ class DriverRegistry final : private threads::Work {
   Result<std::vector<Device>> open_all(std::string_view uri);
   Result<std::vector<DeviceInfo>> enumerate();
 
-  // Waits until the devices whose last handle is gone are closed, or until the deadline. Not on a
-  // thread of this runtime.
+  // Waits until the devices whose last handle is gone are closed, or until the deadline. Must not
+  // be called on a thread of this runtime.
   void wait_for_closing(Deadline deadline) noexcept;
 
-  // Waits until all devices are closed, then ends the threads. Not on a thread of this runtime.
-  // Once it is ok, nothing can be opened. kDeadlineExceeded with what still runs; it can be called
-  // again.
+  // Waits until all devices are closed, then ends the threads. Must not be called on a thread of
+  // this runtime. After it has succeeded, no device can be opened. Returns kDeadlineExceeded,
+  // naming the work that still runs; it can then be called again.
   Status shutdown(Deadline deadline);
 
-  // Work of one kind; threads::Work.
+  // Does work of one kind (threads::Work).
   bool step(base::Shell shell) noexcept override;
   Nanoseconds next_step(base::Shell shell) noexcept override;
-  // Moves each retiring device on. True if one is closed now.
+  // Steps each retiring device. True if one of them is now closed.
   bool step_reclaim() noexcept;
 
   timeline::Engine& engine() noexcept { return engine_; }
@@ -87,7 +87,7 @@ class DriverRegistry final : private threads::Work {
 
  private:
   friend class DeviceObject;
-  // Before its first queue is opened.
+  // Called before the device's first queue is opened.
   void device_opened(const DeviceImpl& device, const Peers::Domains& domains);
   void device_closing(const DeviceImpl& device) noexcept { peers_.remove(device); }
   void device_closed() noexcept;
@@ -100,11 +100,12 @@ class DriverRegistry final : private threads::Work {
   // Hands over a device whose last handle is gone.
   void retire(DeviceObject& device) noexcept;
 
-  // For copies between two open devices that do not use each other's memory; one for each pair.
+  // The path for copies between two open devices that cannot use each other's memory; there is one
+  // for each pair.
   Result<Ref<CopyPath>> copy_path(DeviceObject& one, DeviceObject& other);
-  // Whether copies of this device are on their way, which end by themselves.
+  // Whether copies of this device are in flight; they end by themselves.
   bool copies_in_flight(const DeviceObject& device) noexcept;
-  // `device` closes.
+  // Called when `device` closes.
   void close_copy_paths(const DeviceObject& device) noexcept;
 
   // One URI of a list.
@@ -143,7 +144,7 @@ class DriverRegistry final : private threads::Work {
   DeviceObject* retiring_ = nullptr;
   std::vector<std::string> names_;     // of devices
   std::size_t open_devices_ = 0;
-  std::size_t closing_devices_ = 0;  // of those: without a handle
+  std::size_t closing_devices_ = 0;  // those without a handle
   bool shut_down_ = false;
   base::Parker& none_closes_ = base::ParkerPool::acquire();
 };

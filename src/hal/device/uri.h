@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Uri: which devices a user means.
+// Uri: names the devices to open.
 //
 //     cpu://1?devices=4&workers=2
 //     driver  path  options

@@ -16,7 +16,7 @@
 namespace halyard::inline v0::hal {
 namespace {
 
-// As dlpack.h lays them out on machines with pointers of 64 bits.
+// The layout of dlpack.h on machines with 64-bit pointers.
 static_assert(sizeof(dlpack::Tensor) == 48 && offsetof(dlpack::Tensor, type) == 20 &&
               offsetof(dlpack::Tensor, shape) == 24 && offsetof(dlpack::Tensor, byte_offset) == 40);
 static_assert(sizeof(dlpack::ManagedTensor) == 64);
@@ -56,9 +56,9 @@ void delete_exported(Managed* self) {
   delete static_cast<Exported<Managed>*>(self->context);
 }
 
-// Memory that the host sees is the host's to all libraries, pinned or not, and so is that of a
-// device that works in host memory, whether or not it may be mapped. Other memory is that of its
-// device, by address.
+// Memory that the host sees is exported as host memory, pinned or not; so is all memory of a device
+// that works in host memory, even if it cannot be mapped. Other memory is exported as memory of its
+// device, by device address.
 Result<Place> place_of(const BufferView& view) {
   const BufferObject& buffer = *view.buffer().object();
   const dlpack::Device device = buffer.device().driver()->dlpack_device();
@@ -125,7 +125,7 @@ bool is_of_the_host(const dlpack::Device& device) noexcept {
   return device.type == dlpack::DeviceType::kCpu || device.type == dlpack::DeviceType::kCudaHost;
 }
 
-// Whether `device` can take memory of `theirs`.
+// Checks that `device` can import memory of `theirs`.
 Status check_place(const Device& device, const dlpack::Device& theirs) {
   if (is_of_the_host(theirs)) return {};
   if (!device) return empty_handle("device", "from_dlpack");
@@ -140,7 +140,7 @@ Status check_place(const Device& device, const dlpack::Device& theirs) {
                device.info().uri, own.ordinal);
 }
 
-// The shape and element type of `tensor`, or why it cannot be taken.
+// Reads the shape and element type of `tensor`, or returns why it cannot be imported.
 Status inspect(const dlpack::Tensor& tensor, ElementType& element,
                std::uint64_t (&shape)[BufferView::kMaxRank], std::uint64_t& bytes) {
   const auto* const found = std::ranges::find_if(kElements, [&](ElementType candidate) {

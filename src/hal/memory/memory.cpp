@@ -67,7 +67,7 @@ bool Memory::on_release(const detail::MemoryRelease& release) noexcept {
 }
 
 void Memory::count_in(Ref<MemoryCounters> counters) noexcept {
-  if (!counters) return;  // there was no memory for them
+  if (!counters) return;  // creating the counters failed
   counters_ = std::move(counters);
   if (owner_ != nullptr) {
     counters_->imported_bytes.fetch_add(size_, std::memory_order_relaxed);

@@ -48,27 +48,28 @@ class Memory : public Reclaimed {
   // Calls `release` when this imported memory is gone. Call it at most once, before the memory is
   // shared. Returns false if out of memory; `release` then stays with the caller.
   [[nodiscard]] bool on_release(const detail::MemoryRelease& release) noexcept;
-  // Counts it in `counters` until it is gone, as imported if it has a release function. At most
-  // once, before it is shared.
+  // Adds the memory to `counters` until it is gone, as imported memory if it has a release
+  // function. Call it at most once, before the memory is shared.
   void count_in(Ref<MemoryCounters> counters) noexcept;
 
   // flush() makes the host's writes visible to the device, invalidate() the device's writes to the
   // host, for memory that is not coherent. Precondition: the range lies in the memory.
   virtual Status flush(std::uint64_t, std::uint64_t) noexcept { return {}; }
   virtual Status invalidate(std::uint64_t, std::uint64_t) noexcept { return {}; }
-  // A new descriptor of the whole memory. kFailedPrecondition: not made by allocate_exportable().
+  // Returns a new descriptor of the whole memory, or kFailedPrecondition unless
+  // allocate_exportable() made it.
   virtual Result<int> export_descriptor() {
     return Status(StatusCode::kFailedPrecondition, "the memory was not allocated as exportable");
   }
 
   std::uint64_t size() const noexcept { return size_; }
   MemoryType type() const noexcept { return type_; }
-  // Where the host sees it, or null.
+  // The host's address, or null.
   std::byte* host_pointer() const noexcept { return host_pointer_; }
-  // Where the device sees it; 0 where its memory has handles only.
+  // The device's address; 0 if the device's memory only has handles.
   std::uint64_t device_address() const noexcept { return device_address_; }
-  // The driver's memory that this is, or lies in from root_offset() on, for as long as this lives.
-  // Precondition for memory of a pool: its allocation was issued.
+  // The driver's memory that contains this at root_offset(): itself, or a slab. Valid as long as
+  // this. Precondition for memory of a pool: its allocation was issued.
   Memory& root() const noexcept {
     assert(root_ != nullptr);
     return *root_;
@@ -88,7 +89,7 @@ class Memory : public Reclaimed {
  protected:
   Memory(std::uint64_t size, MemoryType type, std::byte* host_pointer, std::uint64_t device_address,
          const void* domain) noexcept;
-  // Memory of a pool, without an address yet.
+  // Memory of a pool, which has no address yet.
   Memory(std::uint64_t size, MemoryType type, const void* domain) noexcept
       : size_(size), type_(type), domain_(domain), of_pool_(true) {}
   // Places it at `offset` of `root`, which outlives this.

@@ -108,7 +108,8 @@ class PoolSpace {
  private:
   void free(PoolBlock& block) noexcept;
   PoolBlock* new_block() noexcept;
-  // Whether one frontier holds for both, where a passed one may count as one of `lane`.
+  // Whether a single frontier can stand for both blocks. A passed frontier may count as one of
+  // `lane`.
   static bool joins(const PoolBlock& low, const PoolBlock* high,
                     const timeline::LaneTracker* lane) noexcept;
   void join(PoolBlock& low, PoolBlock& high) noexcept;

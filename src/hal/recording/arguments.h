@@ -4,8 +4,8 @@
 // constants of dispatches. The host writes them, the device reads them while the commands run.
 //
 //     ArgumentHeap    of a device: the memory of all blocks, kept for reuse
-//     (hal/memory/host_blocks.h) Arguments       of one command buffer: its blocks, one after the
-//     other, in one piece of memory
+//                     (hal/memory/host_blocks.h)
+//     Arguments       of a command buffer: its blocks, contiguous in a HostBlock
 //
 // A command buffer computes beforehand how many bytes its blocks take, so a steady state allocates
 // nothing.

@@ -67,8 +67,7 @@ class CommandBufferObject final : public Reclaimed {
   // kFailedPrecondition: recorded memory was deallocated.
   Status bind(View<BufferRange> bindings, View<Constant> constants, BoundRange* table) const;
 
-  // --- while recording: each adds to what is there, or answers why not
-  // ----------------------------
+  // ---- While recording: each function appends to the recording, or returns an error.
 
   Status add(const Command& command);
   // For the next command. Precondition: `before` is the index of a command that does some work.

@@ -4,9 +4,10 @@
 // that is instantiated, or a table of addresses that a prerecorded command buffer reads, serves one
 // submission at a time; a driver makes a few of each, and a submission takes one as it is issued:
 //
-//     ask      one whose latest use this place in the lane comes after, natively or by retirement
-//     issued   its latest use is now (lane, sequence)
-//     none     the submission is held until a use has ended; never covering, as any that is held
+//     ask      take an instance whose latest use is ordered before this place in the lane, natively
+//              or because it has retired
+//     issued   the instance's latest use is now (lane, sequence)
+//     none     hold the submission until a use has ended
 #pragma once
 
 #include <cstdint>

@@ -68,8 +68,7 @@ class EventObject final : public RefCounted {
 
   DeviceObject& device() const noexcept { return *device_; }
 
-  // --- under DeviceObject::event_mutex
-  // -----------------------------------------------------------
+  // ---- Under DeviceObject::event_mutex.
 
   // Null: not set.
   const Ref<EventSetter>& setter() const noexcept { return setter_; }
