@@ -65,7 +65,7 @@ Context::Context(Context& whole, RefCounted& recording)
       status_(whole.status_),
       depth_(whole.depth_) {}
 
-// A destroyed part: counts in the load of its queue until the whole tree has ended.
+// A destroyed part: it counts towards the load of its queue until the whole tree has ended.
 struct Context::Part {
   QueueRef queue;
   Moment end;
@@ -152,7 +152,7 @@ Status Context::submit_after(WaitList& waits, F&& call) {
     WaitList last;
     last.add(chain_);
     const Status status = submit_next(*queue, last, &barrier);
-    // No work of a lost device is waited for.
+    // Does not wait for work of a lost device.
     if (!status.ok() && status.code() != StatusCode::kDeviceLost) return status;
   }
   waits.add(chain_);
@@ -356,7 +356,7 @@ Status Context::execute(RefCounted& recorded, hal::View<ArrayRef> slots,
   std::array<hal::BufferRange, detail::kMaxSlots> table;
   std::ranges::transform(slots, table.begin(),
                          [](const ArrayRef& array) { return array.memory.of_buffer(); });
-  // A function may leave its last numbers unused.
+  // A function may not use its last numbers.
   const hal::View<hal::Constant> used(
       numbers.data(), std::min(numbers.size(), recording.commands().constant_slot_count()));
   return submit([&](auto&& use) { recording.for_each_use(slots, use); },

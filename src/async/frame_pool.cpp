@@ -27,7 +27,7 @@ class Pool {
   ~Pool() {
     for (List& list : lists_) {
       while (list.first != nullptr) ::operator delete(std::exchange(list.first, list.first->next));
-      list.count = kMaxFree;  // static objects may free later: to the heap
+      list.count = kMaxFree;  // later frees, by static objects, go to the heap
     }
   }
 

@@ -93,7 +93,7 @@ Status launch_along(Context& context, const Axis& axis, const KernelSignature& r
   return launch_units(
       context, axis.before, groups, [&](std::uint64_t first, std::uint64_t count) -> Status {
         if (groups <= max_groups(context)[0]) return launch(first, 0, count * groups);
-        // One matrix, which is too wide for a dispatch.
+        // A single matrix that is too wide for one dispatch.
         return launch_columns<kGroup>(context, axis.behind,
                                       [&](std::uint64_t column, std::uint64_t of_columns) {
                                         return launch(first, column, of_columns);

@@ -83,7 +83,7 @@ bool futex_table_wait(const Atomic<std::uint32_t>& word, std::uint32_t expected,
     return deadline == Deadline::kForeverTime || Clock::steady().now() < deadline;
   };
   Sleeper sleeper{.address = &word, .condition = {}};
-  // Without memory for a condition variable the caller polls until its deadline.
+  // If there is no memory for a condition variable, the caller polls until its deadline.
   if (native_call(kWait, [&] { return TimedCondition::create(sleeper.condition); }) != 0) {
     return may_go_on();
   }

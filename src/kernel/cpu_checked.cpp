@@ -107,11 +107,11 @@ void FaultRecord::report(std::string_view message) noexcept {
 }
 
 void handle_fault(const CheckedFault* fault) {
-  // Before report(), within which a simulation may run other work on this thread.
+  // Read before report(), in which a simulation may run other work on this thread.
   Frame* const frame = running;
   assert(frame != nullptr && "a fault outside of run_checked()");
   frame->call->faults->report(describe(*frame->call, *frame->workgroup, *fault));
-  // Over frames of the kernel, in C, and none with a destructor: that of the text has run.
+  // Skips only C frames of the kernel; no destructor is pending, as the text's has run.
   std::longjmp(frame->back, 1);
 }
 

@@ -88,7 +88,7 @@ Status ThreadShells::start_thread(void (*call)(void* argument), void* argument) 
 
 void ThreadShells::run(Kind& kind) noexcept {
   const base::Shell shell = shell_of(kind);
-  std::optional<base::FileSizeSignalGuard> guard;  // as long as the thread: it does nothing else
+  std::optional<base::FileSizeSignalGuard> guard;  // for the life of the thread
   if (shell == base::Shell::kFile) guard.emplace();
   while (true) {
     const std::uint32_t epoch = kind.parker.prepare();
@@ -107,7 +107,7 @@ void ThreadShells::shutdown() noexcept {
     if (stopping_.exchange(true, std::memory_order_seq_cst)) return;
   }
   for (Kind& kind : kinds_) {
-    // A wake() reaches one sleeper; each thread that is still to sleep sees stopping_.
+    // Wakes all sleepers; a thread that is about to sleep sees stopping_.
     for (int i = 0; i < kHostThreads; ++i) kind.parker.wake();
     const int started = kind.started.load(std::memory_order_acquire);
     for (int i = 0; i < started; ++i) kind.threads[i].join();

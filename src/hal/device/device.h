@@ -62,7 +62,8 @@ class DeviceObject final : public RefCounted {
   }
   timeline::Device& timeline() noexcept { return timeline_; }
   timeline::Engine& engine() const noexcept { return timeline_.engine(); }
-  // Whether the accesses of its queues are checked (`?check=1`). Constant after create().
+  // Whether the accesses of its queues are checked (`?check=1`). Constant once a user has the
+  // device.
   bool checks() const noexcept { return checks_; }
   void set_checks(bool checks) noexcept { checks_ = checks; }
   BlockPool& blocks() noexcept { return blocks_; }
@@ -71,8 +72,8 @@ class DeviceObject final : public RefCounted {
   Result<HostBlock> allocate_host_block(std::uint64_t size);
   bool works_in_host_memory() const noexcept { return works_in_host_memory_; }
   // Memory that is not counted: allocate_host_memory() returns kHostLocal memory,
-  // import_host_memory() the host memory of another device, which it retains. Returns
-  // kUnimplemented or kInvalidArgument if the device cannot import it.
+  // import_memory_of() host memory of another device, which it retains. Returns kUnimplemented or
+  // kInvalidArgument if the device cannot import it.
   Result<Ref<Memory>> allocate_host_memory(std::uint64_t size, std::uint64_t alignment);
   Result<Ref<Memory>> import_memory_of(Memory& other);
   const DeviceLimits& limits() const noexcept { return limits_; }

@@ -107,7 +107,7 @@ void end_before_library() {
     if (trace == nullptr) return;
     trace->flush();
     trace->set_source(nullptr);
-    trace->flush();  // the trace thread does not use `device` any more
+    trace->flush();  // returns once the trace thread has stopped using the source
   });
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// QueueObject: checks queue operations, puts them into the form of command.h inside a timeline
-// submission, and submits it. A part of its DeviceObject.
+// QueueObject: checks queue operations, builds their commands (command.h) in a timeline submission,
+// and submits it. A member of its DeviceObject.
 #pragma once
 
 #include <span>
@@ -43,21 +43,22 @@ class QueueObject final : public timeline::LaneSource {
       : device_(device), kind_(kind), priority_(priority), stream_(stream) {}
 
   Status open(timeline::Domain domain, std::string_view name);
-  // For the next user of a queue without handles. False: it has work.
+  // Gives a queue without handles to its next user. False: it still has work.
   bool reopen(std::string_view name) { return queue_->reopen(full_name(name)); }
-  // The end, in this order (timeline::Queue). A queue that never opened has nothing to do.
+  // The functions that end a queue, in this order (timeline::Queue). A queue that was never opened
+  // has nothing to end.
   bool in_flight() noexcept { return queue_ && queue_->in_flight(); }
   void watch() noexcept {
     if (queue_) queue_->watch();
   }
-  // The last handle is gone.
+  // Called when the last handle is dropped.
   void leave() noexcept {
     if (queue_) queue_->watch_on();
   }
   void refuse(const Status& cause) noexcept;
   bool idle() noexcept { return !queue_ || queue_->idle(); }
   bool release(const Status& cause) noexcept;
-  // Lets submissions that a pool holds back ask again.
+  // Makes submissions that wait for pool memory ask again.
   void retry() noexcept {
     if (queue_) queue_->retry();
   }
@@ -97,8 +98,8 @@ class QueueObject final : public timeline::LaneSource {
                           Deadline deadline);
 
   Status allocate_block(std::size_t bytes, Block& block);
-  // Returns a semaphore without other references, for the end of a submission. The caller returns
-  // it by give_back() once it is reached.
+  // Returns an unshared semaphore for the end of a submission. The caller returns it with
+  // give_back() once the end is reached.
   Result<HandleRef<timeline::Semaphore>> take_semaphore();
   void give_back(HandleRef<timeline::Semaphore> semaphore) noexcept;
 
@@ -106,11 +107,13 @@ class QueueObject final : public timeline::LaneSource {
   Result<timeline::NativeQueue*> open_lane() override;
   std::string full_name(std::string_view name) const;
 
-  // Submits what `submission` holds; takes it in every case. `issued`: timeline::Queue::submit().
+  // Submits `submission` and takes ownership of it in every case. `issued`: see
+  // timeline::Queue::submit().
   Status send(timeline::Submission& submission, const SubmitInfo& info,
               timeline::IssuedAt* issued = nullptr);
-  // For a recording with events, which change as it is submitted, or not at all. `kept`, a part of
-  // the submission, keeps the setter, if it is one.
+  // The same for a recording with events. They change when it is submitted, or not at all if that
+  // fails. `kept`, a member of the submission's payload, retains the EventSetter, if the recording
+  // sets events.
   Status send_with_events(timeline::Submission& submission, const CommandBufferObject& recording,
                           Ref<EventSetter>& kept, const SubmitInfo& info,
                           timeline::IssuedAt* issued);
@@ -134,7 +137,7 @@ class QueueObject final : public timeline::LaneSource {
   Status copy_bytes(Bytes source, UpdateCommand& command, Block& data, HostBlock& host_data);
   Status check_kernels_allowed() const;
 
-  // Waits for the last signal of what submit(info, issued) submits.
+  // Calls submit(info, issued) and waits for the last signal of its submission.
   template <class F>
   Status submit_and_wait(const char* call, SubmitInfo info, Deadline deadline, F&& submit);
 
@@ -145,7 +148,7 @@ class QueueObject final : public timeline::LaneSource {
   bool has_lane_ = false;  // of an imported stream
   Ref<timeline::Queue> queue_;
 
-  static constexpr std::size_t kMaxSpare = 8;  // ends that are waited for at one time, usually
+  static constexpr std::size_t kMaxSpare = 8;  // usual number of concurrent waits for ends
   base::Mutex spare_mutex_;
   HandleRef<timeline::Semaphore> spare_[kMaxSpare];
   std::size_t spare_count_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Queue operations that reach the driver: checked first, then built in the submission's payload,
-// whose first member is the Operation that the driver finds.
+// whose first member is the Operation that the driver reads.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -55,7 +55,7 @@ struct DispatchPayload {
   Block arguments;  // bindings and counts, each with a reference; constants
 };
 
-// A table that small lies in the submission itself.
+// Tables of at most this size are stored in the submission.
 constexpr std::size_t kInlineTable = 4;
 
 struct ExecutePayload {
@@ -76,10 +76,10 @@ struct ExecutePayload {
 
   Operation operation;
   Ref<CommandBufferObject> commands;
-  Ref<EventSetter> setter;    // so that its end, reached by then, can be used again
-  bool has_instance = false;  // and was not issued with it yet
+  Ref<EventSetter> setter;    // its end can be reused when the payload is destroyed
+  bool has_instance = false;  // and has not been issued yet
   union {
-    BoundRange inline_table[kInlineTable];  // as far as it is used
+    BoundRange inline_table[kInlineTable];  // only used entries are initialized
   };
   Block table;
 };
@@ -92,7 +92,7 @@ constexpr timeline::Gate kMemoryGate{
                                                               : timeline::Gate::Answer::kFail;
     }};
 
-// The same, and an instance of a recording that has some.
+// The same, and takes an instance of a recording that has instances.
 constexpr timeline::Gate kExecuteGate{
     .ask =
         [](void* payload, timeline::IssueSite& site, Status& cause) noexcept {
@@ -183,7 +183,7 @@ Status QueueObject::update(const BufferRange& target, Bytes source, const Submit
   return send(*submission, info);
 }
 
-// Precondition: this device can use both.
+// Precondition: this device can use both ranges.
 Status QueueObject::copy_directly(const BoundRange& source, const BoundRange& target,
                                   const CopyCommand& declared, const SubmitInfo& info) {
   HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
@@ -240,7 +240,7 @@ Status QueueObject::build(const DispatchRequest& launch, DispatchCommand& comman
     std::memcpy(packed, given.data(), kernel.constants_bytes);
   } else {
     HALYARD_RETURN_IF_ERROR(pack_constants(kernel, constants, packed));
-    for (std::size_t i = 0; i < bindings.size(); ++i) {  // those of a Launch are checked
+    for (std::size_t i = 0; i < bindings.size(); ++i) {  // a Launch is already checked
       HALYARD_RETURN_IF_ERROR(check_tensor(kernel, i, packed, ranges[i].length));
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Queue::copy. Between memory that the device uses it is one command. Memory of other devices is
-// reached in one of two ways:
+// Queue::copy. Between memory that the device can use, a copy is one command. There are two ways to
+// copy memory of other devices:
 //
 //     directly   a device that works in host memory imports host memory of the other for the copy
 //     staged     in pieces, by both devices (copy_path.h)
@@ -52,7 +52,7 @@ struct PiecePayload {
   Step step;
 };
 
-// The block is known only now, as is the memory of a pool's buffer.
+// The block is known when the gate runs, like the memory of a pool's buffer.
 constexpr Gate kPieceGate{
     .ask =
         [](void* payload, timeline::IssueSite& site, Status& cause) noexcept {
@@ -91,7 +91,7 @@ void piece_ended(void* payload, const Status& cause) noexcept {
   piece.copy->piece_ended(cause);
 }
 
-// Between two blocks that the host sees.
+// Copies a piece between two blocks that the host sees.
 Status move_piece(void* payload) noexcept {
   auto& piece = *static_cast<PiecePayload*>(payload);
   const BoundRange from = piece.copy->block(piece.index, false);
@@ -105,7 +105,7 @@ CopyCommand declared_copy(const BoundRange& source, const BoundRange& target) no
   return {as_command_range(source), as_command_range(target)};
 }
 
-// The user's waits and one more.
+// The user's waits and one more point.
 class WaitsAndOne {
  public:
   Status set(Points waits) {
@@ -172,8 +172,8 @@ Status QueueObject::copy_across(const BoundRange& source, const BoundRange& targ
                                 const SubmitInfo& info) {
   if (source.length == 0) return barrier(info);
   Memory& foreign = *(source_is_foreign ? source : target).memory;
-  // Host memory is as good for this device as its own; reading memory of a device through the bus
-  // is not.
+  // Host memory is as fast for this device as its own; memory of a device, read over the bus, is
+  // not.
   const bool in_reach = foreign.type() == MemoryType::kHostLocal ||
                         (!source_is_foreign && foreign.type() == MemoryType::kHostVisible);
   if (device_.works_in_host_memory() && in_reach && !foreign.of_pool() &&
@@ -204,7 +204,7 @@ Status QueueObject::copy_staged(const BoundRange& source, const BoundRange& targ
   const std::uint32_t slots = copy.shape().slots;
 
   const auto submit = [&]() -> Status {
-    // Parked on the first piece, which is not submitted yet.
+    // These park on the first piece, which is not submitted yet.
     for (std::uint32_t i = 0; i < pieces; ++i) {
       if (i != 0) {
         const Point waits[] = {copy.filled(i), copy.drained(i < slots ? 0 : i - slots + 1)};

@@ -33,13 +33,13 @@ struct ArgumentBlock {
   std::uint64_t offset = 0;   // in `memory`
   std::uint64_t address = 0;  // on the device; meaningless where memory has handles only
 
-  // The first `bytes` of the block from `begin` on, as a driver's commands name them.
+  // The bytes [begin, begin + bytes) of the block, as a range for commands.
   BoundRange range(std::uint64_t begin, std::uint64_t bytes) const noexcept {
     return {memory, offset + begin, bytes};
   }
 };
 
-// The memory of a device's argument blocks. Safe from any thread; copies share it.
+// The memory of a device's argument blocks. Safe from any thread; copies share the memory.
 //
 //     struct Traits {
 //       using Device = ...;                         // a RefCounted; its heap keeps it
@@ -92,9 +92,9 @@ class Arguments {
     return (bytes + kAlignment - 1) & ~(kAlignment - 1);
   }
 
-  // Drops all blocks and makes room for `bytes`: the sum of aligned() of the blocks to come.
-  // Returns the errors of ArgumentHeap::take(). Precondition: the device uses none of the dropped
-  // blocks.
+  // Drops all blocks and makes room for `bytes`: the sum of aligned() over the blocks that will be
+  // taken. Returns the errors of ArgumentHeap::take(). Precondition: the device uses none of the
+  // dropped blocks.
   template <class Traits>
   Status reset(const ArgumentHeap<Traits>& heap, std::uint64_t bytes) {
     used_ = 0;

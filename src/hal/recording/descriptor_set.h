@@ -51,7 +51,7 @@ class DescriptorSetObject final : public RefCounted {
 
  private:
   struct Entry {
-    Buffer buffer;  // what keeps a direct resource
+    Buffer buffer;  // keeps a direct resource alive
     BindingRef resource;
     bool given = false;
   };
@@ -72,7 +72,7 @@ class PipelineLayoutObject final : public RefCounted {
   const DescriptorSetLayout& set(std::size_t index) const noexcept { return sets_[index]; }
   std::size_t binding_count() const noexcept { return binding_count_; }
   std::uint32_t push_constants_size() const noexcept { return push_constants_size_; }
-  // How many sets, from 0 on, have the same layout in both.
+  // The number of leading sets that have the same layout in both.
   std::size_t common_sets(const PipelineLayoutObject& other) const noexcept;
 
  private:

@@ -34,7 +34,7 @@ class Instances {
   timeline::Gate::Answer take(timeline::IssueSite& site, std::uint32_t& index,
                               Status& cause) noexcept;
   void issued(std::uint32_t index, const Frontier& use) noexcept;
-  // It was taken, but its submission was not issued.
+  // Called when an instance was taken, but its submission was not issued.
   void undo(std::uint32_t index) noexcept;
   // Called when a submission that took an instance has ended. True if a submission was held because
   // all instances were in use.

@@ -72,7 +72,7 @@ void RecordedAccesses::collect() {
 }
 
 Access RecordedAccesses::bind(const Range& range, const BoundRange* table) noexcept {
-  // Above the serial numbers of memory.
+  // Marks a slot; greater than the serial numbers of memory.
   constexpr std::uint64_t kOfSlot = std::uint64_t{1} << 63;
   Access access{0, range.begin, range.end, range.kind, range.what};
   if (range.memory != nullptr) {
@@ -157,7 +157,7 @@ Status RecordedAccesses::check(const BoundRange* table) const {
   for (std::size_t i = 0; i < summary_.size(); ++i) {
     for (std::size_t k = 0; k < i; ++k) {
       const Range &a = summary_[i], &b = summary_[k];
-      if (a.memory == b.memory && a.slot == b.slot) continue;  // compared when it was recorded
+      if (a.memory == b.memory && a.slot == b.slot) continue;  // compared when recorded
       if (conflict(bind(a, table), bind(b, table))) return compare(table);
     }
   }

@@ -34,8 +34,8 @@ class RecordedAccesses {
   void declare(timeline::Submission& submission, const BoundRange* table) const;
 
  private:
-  // A command's place in the order: it comes after the commands below `after_all`, and after those
-  // that its clock has.
+  // A command's place in the order: after all commands below `after_all`, and after the commands in
+  // its clock.
   struct Place {
     std::uint32_t after_all = 0;
     timeline::OrderEvent event;
@@ -57,14 +57,14 @@ class RecordedAccesses {
   Status order(const RecordedCommands& recording);
   void collect();
   void merge();
-  // Without a table a slot is a memory of its own.
+  // Without a table, each slot counts as a separate memory.
   static timeline::Access bind(const Range& range, const BoundRange* table) noexcept;
   Status compare(const BoundRange* table) const;
 
   const std::span<const Command> commands_;
   std::vector<Place> places_;   // of each command
   std::vector<Range> ranges_;   // of all commands, in their order
-  std::vector<Range> summary_;  // the same, with those that touch merged
+  std::vector<Range> summary_;  // the same, with adjacent ranges merged
 };
 
 }  // namespace halyard::inline v0::hal

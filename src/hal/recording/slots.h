@@ -50,7 +50,7 @@ template <class Place>
 struct SlotPatch {
   enum class What : std::uint8_t {
     kRange,      // the range from `offset` to the slot's end
-    kRestSize,   // only how many bytes that range has
+    kRestSize,   // only the length of that range in bytes
     kConstants,  // the first `offset` bytes of the constants that begin at the entry `slot`
   };
   What what;

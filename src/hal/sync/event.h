@@ -57,7 +57,7 @@ class EventSetter final : public RefCounted {
 // A change of an event by a submission that is not yet queued or refused.
 struct EventChange {
   Ref<EventSetter> had;        // the event's previous setter
-  std::uint64_t replaced = 0;  // the number of the change that made it so
+  std::uint64_t replaced = 0;  // the number of the change that set it
   std::uint64_t number = 0;    // 0: nothing was changed
   EventChange* next = nullptr;
 };
@@ -85,7 +85,7 @@ class EventObject final : public RefCounted {
   const Ref<DeviceObject> device_;
   HandleRef<DeviceObject> keeps_open_;
   Ref<EventSetter> setter_;
-  std::uint64_t current_ = 0;  // the change that made it so
+  std::uint64_t current_ = 0;  // the number of the change that set setter_
   std::uint64_t changes_ = 0;
   EventChange* open_ = nullptr;  // neither kept nor taken back
 };
