@@ -24,7 +24,7 @@ struct DevicesOptions {
 };
 Result<int> devices(const DevicesOptions& options);
 
-// The cache of compiled sources. `folder` empty: the user's own, if there is a usable one.
+// The cache of compiled sources. If `folder` is empty: the default folder, if it is usable.
 struct CacheOptions {
   std::string folder;
   bool off = false;
@@ -65,7 +65,7 @@ struct RunOptions {
   std::string file;  // .hyx, or the .hyk to compile first
   std::string kernel;
   std::string device = "cpu://";
-  std::string items;                      // "X[,Y[,Z]]"; items or groups, or for tensors neither
+  std::string items;                      // "X[,Y[,Z]]"; items or groups; for tensors neither
   std::string groups;                     // as items
   std::vector<std::string> args;          // "name=value"
   std::vector<std::string> ins;           // "name=in.npy"

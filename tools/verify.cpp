@@ -137,7 +137,7 @@ void print(std::string_view verdict, std::string_view name, std::string_view mes
   std::fflush(stdout);
 }
 
-// The first outcome that is not a pass, else a pass.
+// Returns the first outcome that is not a pass, otherwise a pass.
 Outcome run_repeatedly(const Case& it, const conformance::Options& options,
                        std::span<const Exclusion> excluded, int repeat) {
   Outcome outcome;

@@ -134,7 +134,8 @@ class Compilation {
  private:
   static constexpr const char* kHostTriple = "--target=x86_64-unknown-linux-gnu";
 
-  // In two steps: C cannot express that items share their local arrays, or a group's size.
+  // Compiles in two steps, because C cannot express that items share their local arrays, or a
+  // group's size.
   Result<Image> build_shared_object(const Target& target) const {
     HALYARD_ASSIGN_OR_RETURN(std::string ir, intermediate_code(target, {"-fPIC"}));
     share_local_arrays(ir);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The kernel compiler: compiles a .hyk source to the bytes of a verified .hyx file. Passes sources
-// in other languages to their own compilers (foreign.h).
+// in other languages to their compilers (foreign.h).
 //
 // A thin driver around clang. The check pass comes first: clang's own diagnostics, then the rules
 // of halyard/kernel.h that C cannot express, which it reads from the syntax tree together with the
@@ -33,7 +33,7 @@ struct CompileOptions {
   // A CPU's image reports an access outside a binding, tile or array (kernel/cpu_checked.h), a
   // GPU's traps an index outside a tensor.
   bool checked = false;
-  bool checked_cpu = false;  // the same of the images for CPUs; the others are as without
+  bool checked_cpu = false;  // `checked` only for the images for CPUs
   std::string* warnings = nullptr;             // receives clang's warnings, if any
   std::vector<std::string>* inputs = nullptr;  // receives the paths of all files that were read
 };

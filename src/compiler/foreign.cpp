@@ -200,7 +200,7 @@ class Foreign {
                    "{}: a {} file does not describe its kernels' parameters; give a manifest",
                    options_.source, kind_.extension);
     }
-    // PTX has no names, so the metadata of an AMD image is used for it too.
+    // PTX has no names of parameters, so the metadata of an AMD image also serves for PTX.
     const auto amd = std::ranges::find_if(
         options_.targets, [](const std::string& target) { return is_of(target, kHsaco); });
     HALYARD_ASSIGN_OR_RETURN(const std::string object,

@@ -15,8 +15,8 @@
 //
 // clang compiles .cu without CUDA's headers, and .cl with the work-item functions, barrier() and a
 // few functions of a number. A function of a device library is an error. A shader's entry point is
-// renamed to the manifest's kernel, else to the file's name. A .metal file is compiled only to find
-// its errors, if there is a Metal compiler (xcrun).
+// renamed to the manifest's kernel, otherwise to the file's name. A .metal file is compiled only to
+// find its errors, if there is a Metal compiler (xcrun).
 #pragma once
 
 #include <cstddef>

@@ -64,8 +64,8 @@ class Emitter {
 
   Emitter(const Program& program, const ShaderLanguage& language);
 
-  // Adds the function, and before it those that it calls, to definitions(). `caller` is the place
-  // of the call. Throws Rejection.
+  // Adds the function to definitions(), after the functions that it calls. `caller` is the place of
+  // the call. Throws Rejection.
   void need(const std::string& function, const Json& caller);
 
   // Writes the statements of a body with these parameters, by id.
@@ -138,7 +138,7 @@ class Emitter {
 };
 
 const Json& child(const Json& node, std::size_t index);
-// The node without parentheses and casts that change nothing; of _Generic, the chosen expression.
+// The node without parentheses and casts that change nothing. For _Generic, the chosen expression.
 const Json& bare(const Json& node);
 // True if evaluating it twice, or not at all, differs from evaluating it once.
 bool has_effects(const Json& node);

@@ -22,9 +22,10 @@ enum class Sets : std::uint8_t {
 };
 
 // Returns every GLCompute entry point of `module`, with all its storage buffers and push constants.
-// Binding i is numbered as `sets` says. Its name is the variable's, or else its last member's; its
-// elements are that member's, or bytes (uint8) if it has several kinds. A vector v of push
-// constants becomes v.x, v.y and so on. Shared memory is the module's Workgroup variables.
+// Binding i is numbered as `sets` says. It has the name of the variable, or otherwise of its last
+// member. Its elements are those of the last member, or bytes (uint8) if the member has several
+// types. A vector v of push constants becomes v.x, v.y and so on. Shared memory is the module's
+// Workgroup variables.
 //
 // Errors: kInvalidArgument, naming `source`:
 //   not SPIR-V, or a damaged module

@@ -212,8 +212,8 @@ class Analyzer {
 
   // ---- Writes ----------------------------------------------------------------------------------
 
-  // Reports an assignment to a parameter itself, which would then refer to another object; on a CPU
-  // it would for the whole group.
+  // Reports an assignment to a parameter itself. The parameter would refer to another object, on a
+  // CPU for the whole group.
   void check_target(const Json& target) {
     const Json* declaration = referent(target);
     if (!has_pointer_type(target) || declaration == nullptr) return;
@@ -256,7 +256,7 @@ class Analyzer {
     });
   }
 
-  // Of an inner dimension clang itself knows the size (-Warray-bounds).
+  // Clang itself checks inner dimensions (-Warray-bounds).
   void check_index(const Json& node) {
     const Json& array = without_casts(node.at("inner").at(0));
     if (!is_kind(array, "DeclRefExpr")) return;

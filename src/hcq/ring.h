@@ -262,7 +262,7 @@ class Ring final : private base::Notify {
 
   // Claims. A chunk can be claimed only while its job exists, so the claiming thread may read job_.
   alignas(64) base::Atomic<std::uint32_t> unclaimed_{0};
-  base::Atomic<std::uint64_t> rest_{0};  // a chunk that was left: groups done << 16 | index, or 0
+  base::Atomic<std::uint64_t> rest_{0};  // an unfinished chunk: groups done << 16 | index, or 0
   base::Atomic<std::uint32_t> idle_seats_{0};
   base::Atomic<bool> tasks_over_{false};
   base::Atomic<std::uint32_t> finished_{0};
