@@ -19,7 +19,7 @@ if(HALYARD_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   list(APPEND sanitizer_link_options -shared-libsan LINKER:-rpath,${runtime})
 endif()
 
-# Off while sources of the library change often: edited ones, or those with a planted fault.
+# Off while sources of the library change often, by edits or planted faults.
 option(HALYARD_UNITY_LIBRARY "Apply CMAKE_UNITY_BUILD to the library's sources too" ON)
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wno-subobject-linkage)  # g++ treats an included source as a header

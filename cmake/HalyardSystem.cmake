@@ -21,8 +21,8 @@ elseif(NOT HALYARD_PAGE_SIZE EQUAL 0)
   message(FATAL_ERROR "HALYARD_PAGE_SIZE needs HALYARD_POSIX")
 endif()
 
-# halyard_system_forms(VARIABLE SOURCES...): sets the variable to the form of each source that this build takes, as
-# absolute paths. A source such as futex_table.cpp may lack Linux's form: then that build has none.
+# halyard_system_forms(VARIABLE SOURCES...): sets the variable to the form of each source that this build uses, as
+# absolute paths. A source without a form for Linux, such as futex_table.cpp, is not part of that build.
 function(halyard_system_forms variable)
   set(forms "")
   if(APPLE)

@@ -71,8 +71,8 @@ inline std::uint32_t to_size(std::uint64_t size) { return static_cast<std::uint3
 Result<AnyTensor> result_of(Context& context, const char* operation, kernel::ElementType type,
                             const Shape& shape, const ArrayRef* into);
 
-// A dimension of a shape, the shape without it, and the products of the sizes of the dimensions
-// before it and after it (`behind`).
+// A dimension of a shape, the shape without it, and the number of elements in the dimensions before
+// it and after it.
 struct Axis {
   std::uint64_t before = 1, length = 1, behind = 1;
   bool is_last = false;

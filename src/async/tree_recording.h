@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// TreeRecording: the commands of a tree as one command buffer, and the storage that they use.
+// TreeRecording: the commands of a tree as a command buffer, and the storage that they use.
 //
 // Only data dependencies order the commands: a command runs after the last write of each storage
 // that it uses and, if it writes the storage, also after the reads since. Other commands may

@@ -301,7 +301,7 @@ class Analyzer {
   std::set<std::string> privates_;  // parameters of this kernel of which each item has its own
   std::map<std::string, std::uint32_t> counts_;  // elements of its shared and private arrays
   bool in_body_ = false;
-  // Of this function, identified by clang's ids:
+  // Variables of this function, by clang's ids:
   std::set<std::string> outside_;  // locals that no block contains
   std::set<std::string> indices_;  // loop variables of blocks
 };

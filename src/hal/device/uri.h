@@ -9,7 +9,7 @@
 //   path     [A-Za-z0-9._:/-]*, may be empty
 //   options  key=value, joined by '&'; key [a-z][a-z0-9_]*, at most once; value as path, not empty
 //
-// The driver interprets path and options. There is no percent-decoding.
+// The driver interprets path and options. Percent-encoding is not supported.
 //
 // Several URIs are separated by commas, without spaces: "cpu://,serial://?devices=2". A comma is in
 // no part of a URI, so it always separates.

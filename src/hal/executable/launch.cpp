@@ -274,8 +274,8 @@ Status check_equal_sizes(const kernel::KernelInfo& kernel, const std::byte* cons
 }
 
 // Outputs that the kernel declares to be of equal size, directly or through an input, must have
-// equal tiles. A kernel indexes both by the tile of one, and equal grids do not make that safe: 8
-// elements are two tiles of 4, and also two tiles of 5.
+// equal tiles. A kernel indexes both by the tile of either, and equal grids do not make that safe:
+// 8 elements are two tiles of 4, and also two tiles of 5.
 Status check_equal_tiles(const kernel::KernelInfo& kernel, const std::byte* constants) {
   constexpr std::size_t kRank = kernel::kMaxRank;
   // [binding and dimension]: the first binding and dimension of equal size.
