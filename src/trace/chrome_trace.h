@@ -76,7 +76,7 @@ class ChromeTrace final : public Sink {
   const int process_;
   std::uint64_t drained_ = 0;       // bytes that the drains before have appended
   std::uint64_t beyond_limit_ = 0;  // events that are left out
-  std::vector<bool> named_;  // [track]
+  std::vector<bool> named_;         // [track]
   std::vector<Record> batch_;
   Track thread_ = 0;  // of the current batch
   std::unordered_map<std::uint64_t, Timeline> timelines_;

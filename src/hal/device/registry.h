@@ -142,7 +142,7 @@ class DriverRegistry final : private threads::Work {
   std::vector<std::unique_ptr<Driver>> drivers_;
   std::vector<const Driver*> opened_;  // those that have opened a device
   DeviceObject* retiring_ = nullptr;
-  std::vector<std::string> names_;     // of devices
+  std::vector<std::string> names_;  // of devices
   std::size_t open_devices_ = 0;
   std::size_t closing_devices_ = 0;  // those without a handle
   bool shut_down_ = false;

@@ -30,7 +30,7 @@ struct Frontier {
 struct PoolSlab {
   Ref<Memory> memory;
   struct PoolBlock* first = nullptr;
-  PoolSlab* next = nullptr;  // in PoolSlabs
+  PoolSlab* next = nullptr;   // in PoolSlabs
   std::uint64_t used_to = 0;  // above it nothing was used yet (freed_memory.h)
 };
 

@@ -122,9 +122,9 @@ class CommandBufferObject final : public Reclaimed {
   std::uint32_t last_work_ = kNoCommand;
   Array<SlotNeed> slots_;
   Array<ConstantNeed> constant_slots_;
-  Array<std::size_t> with_constants_;  // dispatches with constant slots
+  Array<std::size_t> with_constants_;     // dispatches with constant slots
   Array<std::size_t> unchecked_tensors_;  // dispatches with slots for sizes or strides
-  std::size_t table_size_ = 0;         // from finish() on
+  std::size_t table_size_ = 0;            // from finish() on
   Array<EventUse> events_;
   Array<PoolMemory*> pooled_;            // entry i is slot kMaxSlots + i until finish()
   Array<std::size_t> unchecked_copies_;  // whose overlap depends on the table
@@ -134,7 +134,7 @@ class CommandBufferObject final : public Reclaimed {
   bool needs_compute_ = false;
   RecordedCommands recording_;
   std::unique_ptr<RecordedAccesses> accesses_;  // null unless DeviceObject::checks()
-  std::unique_ptr<NativeCommands> native_;  // may point into the members above
+  std::unique_ptr<NativeCommands> native_;      // may point into the members above
   Instances instances_;
 };
 

@@ -7,7 +7,7 @@
 //     ask      take an instance whose latest use is ordered before this place in the lane, natively
 //              or because it has retired
 //     issued   the instance's latest use is now (lane, sequence)
-//     none     hold the submission until a use has ended
+//     none     hold the submission, unissued and not covering (timeline/gate.h), until a use ends
 #pragma once
 
 #include <cstdint>
