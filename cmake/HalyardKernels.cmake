@@ -3,16 +3,16 @@
 #
 # Compiles each kernel file (.hyk; .cu, .cl, .comp or .metal) to <file>.hyx with `halyard compile`, as part of building
 # <target>. Creates <target>, built by default, if it does not exist. TARGETS are targets of the kernel compiler, as in
-# `halyard compile --target`; its default without them. MANIFEST describes the kernels of files other than .hyk.
-# CHECKED makes the images for CPUs checked builds (`halyard compile --checked-cpu`); the others are as without it.
+# `halyard compile --target`, by default the compiler's. MANIFEST describes the kernels of files other than .hyk.
+# CHECKED makes the images for CPUs checked builds (`halyard compile --checked-cpu`); it does not affect other images.
 # It may depend on the configuration: $<$<CONFIG:Debug>:CHECKED>.
 # A kernel file or manifest that does not exist is an error of the call, unless a command above generates it; so is a
 # kernel file with another ending.
 #
 # The results are in the folder `kernels` beside the programs: ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/kernels if that is
-# set, else ${CMAKE_CURRENT_BINARY_DIR}/kernels. The property HALYARD_KERNELS of <target> lists their paths. A kernel
-# file is compiled again if it, a file that it includes, the options or the compiler have changed; with
-# HALYARD_KERNELS_ONCE, not for the compiler.
+# set, otherwise ${CMAKE_CURRENT_BINARY_DIR}/kernels. The property HALYARD_KERNELS of <target> lists their paths. A
+# kernel file is compiled again if it, a file that it includes, the options or the compiler have changed; with
+# HALYARD_KERNELS_ONCE a changed compiler is ignored.
 
 # Stops unless the file exists or is generated. `what` is its kind, for the message.
 function(_halyard_require_file target what path)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Objective-C++, for the metal driver and the framework that it runs on elsewhere than on Apple's systems.
+# Objective-C++, for the metal driver and, on systems other than Apple's, its simulated framework.
 #
-# Beside Apple's compiler only clang makes code of Apple's ABI, so C++ may be compiled by another one. Both compile for
-# one C++ library.
+# Outside of Apple's systems only clang generates code for Apple's Objective-C ABI, so another compiler may compile the
+# C++ sources. Both use the same C++ library.
 #
-# halyard_objective_cpp(TARGET sources...): compiles these sources of the target as the rest of the library is.
+# halyard_objective_cpp(TARGET sources...): compiles these sources of the target with the options of the library.
 include_guard(GLOBAL)
 
 if(NOT APPLE AND NOT CMAKE_OBJCXX_COMPILER)

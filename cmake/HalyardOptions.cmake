@@ -19,7 +19,7 @@ if(HALYARD_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   list(APPEND sanitizer_link_options -shared-libsan LINKER:-rpath,${runtime})
 endif()
 
-# Off while sources of the library change often: edited ones, or those with a planted fault.
+# Off while sources of the library change often, by edits or planted faults.
 option(HALYARD_UNITY_LIBRARY "Apply CMAKE_UNITY_BUILD to the library's sources too" ON)
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wno-subobject-linkage)  # g++ treats an included source as a header
@@ -29,7 +29,7 @@ option(HALYARD_PRECOMPILE "Precompile the headers that the library's sources inc
 option(HALYARD_TEST_PROGRAMS "ctest runs whole test programs, not each case in a process" OFF)
 
 # Warnings, sanitizers, C++23, for every target of this project, public or not. __FILE__ is relative to the root, so
-# that ccache recognizes a source that was compiled in another folder, also in a unity build.
+# that ccache recognizes a source that was compiled in another folder, even in a unity build.
 function(halyard_common_options target)
   set_target_properties(${target} PROPERTIES CXX_STANDARD 23 CXX_STANDARD_REQUIRED ON
                         CXX_EXTENSIONS OFF)

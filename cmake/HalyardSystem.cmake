@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Which calls of the system the library uses: this file decides it, and docs/platforms.md describes it.
+# Selects the system calls that the library uses; docs/platforms.md describes the choices.
 #
 #   linux    Linux's own: futex(2), io_uring(7), memfd_create(2), /proc, processor affinity
-#   posix    what POSIX, or several systems, have: HALYARD_POSIX. Built and tested on Linux
-#   apple    the same, and where it has none Apple's own: always on macOS and iOS
+#   posix    calls of POSIX, or of several systems: HALYARD_POSIX. Built and tested on Linux
+#   apple    as posix, and Apple's own calls where POSIX has none: always on macOS and iOS
 #
-# A source that differs has one file for each form: futex.cpp is Linux's, futex_posix.cpp and futex_apple.cpp are the
-# others. A form without a file of its own takes the one before it in this list.
+# A source that differs between systems has a file for each form: futex.cpp is for Linux, futex_posix.cpp and
+# futex_apple.cpp are the others. A form without its own file uses the file of the previous form in this list.
 
 if(APPLE)
   set(HALYARD_POSIX ON)
@@ -21,8 +21,8 @@ elseif(NOT HALYARD_PAGE_SIZE EQUAL 0)
   message(FATAL_ERROR "HALYARD_PAGE_SIZE needs HALYARD_POSIX")
 endif()
 
-# halyard_system_forms(VARIABLE SOURCES...): sets the variable to the form of each source that this build takes, as
-# absolute paths. A source such as futex_table.cpp may lack Linux's form: then that build has none.
+# halyard_system_forms(VARIABLE SOURCES...): sets the variable to the form of each source that this build uses, as
+# absolute paths. A source without a form for Linux, such as futex_table.cpp, is not part of that build.
 function(halyard_system_forms variable)
   set(forms "")
   if(APPLE)
@@ -66,7 +66,7 @@ if(APPLE)
   endforeach()
 endif()
 
-# Threads, time, futexes and native calls, for what is built beside the library and has its own.
+# Threads, time, futexes and native calls, for programs that do not link the library and compile these sources.
 set(HALYARD_THREAD_SOURCES clock futex futex_table native_call thread thread_name timed_condition)
 list(TRANSFORM HALYARD_THREAD_SOURCES REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/base/\\1.cpp")
 halyard_system_forms(HALYARD_THREAD_SOURCES ${HALYARD_THREAD_SOURCES})

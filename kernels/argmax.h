@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The index of the greatest of elements of any type T: ARGMAX makes the four kernels of argmax.hyk,
- * where `nothing` is the least value. */
+ * The index of the greatest element, for any type T: ARGMAX defines the four kernels of argmax.hyk.
+ * `nothing` is the least value of T. */
 #include <halyard/kernel.h>
 
 #define ITEMS 256
 #define EACH 16  // elements per item
 #define NONE 0xffffffffu
 
-// Keeps the greater of `best`, of index `at`, and a value; of equal ones that of the lesser index.
-// A NaN is not kept.
+// Replaces `best` and its index `at` by a value and its index, if the value is greater, or is equal
+// and has a smaller index. Skips NaNs.
 #define KEEP(T, best, at, value, index)                                                     \
   {                                                                                         \
     const T v = value;                                                                      \

@@ -27,7 +27,7 @@ struct Coverage {
 };
 
 // Takes exactly one of options.items and options.groups, or none for a kernel with tensor
-// parameters. Errors: kInvalidArgument, also for zeros: a launch without items would write no
+// parameters. Errors: kInvalidArgument, including a zero: a launch without items would write no
 // result.
 Result<Coverage> parse_coverage(const RunOptions& options, const hal::Function& function);
 

@@ -16,7 +16,7 @@
 namespace halyard::inline v0::tools {
 
 inline constexpr int kDone = 0;
-inline constexpr int kFailed = 1;  // also for an invalid command line
+inline constexpr int kFailed = 1;  // includes an invalid command line
 
 struct DevicesOptions {
   std::string uri;  // empty: all devices of this machine
@@ -24,7 +24,7 @@ struct DevicesOptions {
 };
 Result<int> devices(const DevicesOptions& options);
 
-// The cache of compiled sources. `folder` empty: the user's own, if there is a usable one.
+// The cache of compiled sources. If `folder` is empty: the default folder, if it is usable.
 struct CacheOptions {
   std::string folder;
   bool off = false;
@@ -48,7 +48,7 @@ Result<int> compile(const CompileOptions& options);
 
 struct InspectOptions {
   std::string file;
-  std::string device;  // a URI: also what the kernels occupy there; empty: the file alone
+  std::string device;  // URI: adds the kernels' resources there; empty: none
   bool json = false;
 };
 Result<int> inspect(const InspectOptions& options);
@@ -65,7 +65,7 @@ struct RunOptions {
   std::string file;  // .hyx, or the .hyk to compile first
   std::string kernel;
   std::string device = "cpu://";
-  std::string items;                      // "X[,Y[,Z]]"; items or groups, or for tensors neither
+  std::string items;                      // "X[,Y[,Z]]"; items or groups; for tensors neither
   std::string groups;                     // as items
   std::vector<std::string> args;          // "name=value"
   std::vector<std::string> ins;           // "name=in.npy"

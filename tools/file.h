@@ -2,7 +2,7 @@
 //
 // Reads and writes whole files. Blocking; from any thread. Errors name the file and carry errno's
 // name for it: kNotFound, kPermissionDenied, kInvalidArgument (not a regular file),
-// kResourceExhausted (memory, disk full), kDataLoss (ends early), kUnavailable (all else).
+// kResourceExhausted (memory, disk full), kDataLoss (ends early), kUnavailable (all others).
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a .hyx file holds, as `halyard inspect --json` prints it. Its description of the kernels has
-// the form of a manifest (compiler/manifest.h).
+// The contents of a .hyx file, as `halyard inspect --json` prints them. The description of the
+// kernels has the form of a manifest (compiler/manifest.h).
 #pragma once
 
 #include <array>

@@ -42,8 +42,8 @@ void print(const kernel::KernelInfo& info) {
   }
 }
 
-// What an AMD code object says of its kernels; nothing for other images, and for one that a
-// convention of its own lays out differently.
+// The kernel metadata of an AMD code object. Empty for other images, including those whose
+// convention uses another layout.
 compiler::CodeObject code_object_of(const kernel::ImageInfo& image) {
   if (!image.target.starts_with("hsaco-")) return {};
   auto read = compiler::read_code_object(

@@ -68,8 +68,8 @@ Result<NpyArray> parse_npy(std::vector<std::byte> file, std::string_view name);
 Result<std::string> npy_head(const NpyArray& array, std::string_view name);
 
 // Writes version 1.0. Creates or replaces the file whole, or not at all; if `path` is a device or a
-// link, writes to it. Errors: kInvalidArgument if the bytes do not fill the shape; else those of
-// the system, such as kNotFound (no such directory), kPermissionDenied, kResourceExhausted (disk
+// link, writes to it. Errors: kInvalidArgument if the bytes do not fill the shape; otherwise those
+// of the system, such as kNotFound (no such directory), kPermissionDenied, kResourceExhausted (disk
 // full), kUnavailable.
 Status write_npy(const std::string& path, const NpyArray& array);
 

@@ -24,7 +24,7 @@ Result<DiskCache> open_cache(const CacheOptions& options) {
 // Rejects an image or an array, for which a compiler would print many useless errors.
 Status check_text(const std::string& path) {
   const Result<std::vector<std::byte>> file = read_file(path);
-  if (!file.ok()) return {};  // the compiler reports it, or finds the file in another way
+  if (!file.ok()) return {};  // the compiler reports the error, or finds another file
   const auto zero = std::ranges::find(*file, std::byte{0});
   if (zero == file->end()) return {};
   return error(StatusCode::kInvalidArgument, "{}: no text: byte {} is 0", path,

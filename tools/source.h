@@ -20,8 +20,8 @@ struct CompiledSource {
 };
 
 // Ignores `what.warnings`. Errors: kInvalidArgument if the source is not text; those of
-// compiler::compile; those of a folder that options name. If the user's own folder cannot be used
-// it compiles without a cache.
+// compiler::compile(); those of opening a folder that the options name. If the default folder
+// cannot be used, compiles without a cache.
 Result<CompiledSource> compile_source(compiler::CompileOptions what, const CacheOptions& cache);
 
 }  // namespace halyard::inline v0::tools

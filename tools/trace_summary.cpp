@@ -19,7 +19,7 @@ namespace {
 // Files have microseconds with three decimals.
 Nanoseconds nanoseconds(const Json& time) { return std::llround(time.get<double>() * 1000); }
 
-// As few digits as the nanoseconds have.
+// Prints with no more digits than the nanoseconds have.
 double micros(Nanoseconds time) { return static_cast<double>(time) / 1000; }
 
 // A summary in progress.

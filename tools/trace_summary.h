@@ -19,7 +19,7 @@ struct TraceSummary {
     std::string name;
     std::uint64_t submissions = 0;
     std::uint64_t commands = 0;
-    Nanoseconds busy = 0;  // in which part of it ran
+    Nanoseconds busy = 0;  // time in which work ran
   };
   struct Wait {
     Nanoseconds duration = 0;
@@ -31,7 +31,7 @@ struct TraceSummary {
   std::uint64_t events = 0;
   std::uint64_t dropped = 0;
   std::uint64_t unended = 0;  // submissions
-  std::uint64_t limit = 0;    // bytes, at which the file was cut; 0: it was not
+  std::uint64_t limit = 0;    // size in bytes at which the file was cut; 0: complete
   Nanoseconds duration = 0;   // from the first event to the last
   bool whole = false;         // the file has its end
   std::map<int, Queue> queues;

@@ -137,7 +137,7 @@ void print(std::string_view verdict, std::string_view name, std::string_view mes
   std::fflush(stdout);
 }
 
-// The first outcome that is not a pass, else a pass.
+// Returns the first outcome that is not a pass, otherwise a pass.
 Outcome run_repeatedly(const Case& it, const conformance::Options& options,
                        std::span<const Exclusion> excluded, int repeat) {
   Outcome outcome;
@@ -165,7 +165,8 @@ Report run_here(const std::vector<const Case*>& list, const Mode& mode,
   return report;
 }
 
-// A process decides at its start whether to trace, so this runs the same command in another one.
+// A process decides at its start whether to trace, so this runs the same command in another
+// process.
 Result<Report> run_traced(const Mode& mode, const VerifyOptions& options) {
   HALYARD_ASSIGN_OR_RETURN(const auto scratch, compiler::TemporaryDirectory::create());
   const std::string self = base::program_path();

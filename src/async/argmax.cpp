@@ -10,7 +10,7 @@
 namespace halyard::inline v0::async::detail {
 namespace {
 
-// The kernels of argmax.hyk. Ints have kernels of their own.
+// The kernels of argmax.hyk; ints have separate kernels.
 constexpr KernelNames kAll{"argmax_float", "argmax_double", "argmax_uint", "argmax_int"};
 constexpr KernelNames kNext{"argmax_next_float", "argmax_next_double", "argmax_next_uint",
                             "argmax_next_int"};

@@ -20,7 +20,7 @@ constexpr KernelNames kElementwise[] = {{"add", "add_double", "add_uint"},
                                         {"divide", "divide_double"},
                                         {"relu"},
                                         {"sigmoid"}};
-// The same operations over arrays that are repeated.
+// The same operations with broadcasting.
 constexpr KernelNames kBroadcast[] = {
     {"add_broadcast", "add_double_broadcast", "add_uint_broadcast"},
     {"subtract_broadcast", "subtract_double_broadcast", "subtract_uint_broadcast"},
@@ -43,15 +43,15 @@ Sizes sizes_of(const Shape& shape) {
   return sizes;
 }
 
-// A dimension of a result, and how far apart the elements of the operands are along it: 0 where an
-// operand is repeated.
+// A dimension of a result, and the strides of the operands along it: 0 if an operand is repeated.
 struct Dimension {
   std::uint64_t size = 1, of_a = 0, of_b = 0;
 };
 using Dimensions = std::array<Dimension, hal::kMaxTensorRank>;
 
-// The dimensions of `shape`, as few as possible, behind others of size 1. Those of size 1 are left
-// out, and two along which both operands continue, or are repeated, are one.
+// The dimensions of `shape`, as few as possible, after leading ones of size 1. Dimensions of size 1
+// are dropped. Two adjacent dimensions are merged if each operand is contiguous across them, or
+// repeated along both.
 Dimensions dimensions_of(const Shape& shape, const Shape& a, const Shape& b) {
   const Sizes sizes = sizes_of(shape), of_a = sizes_of(a), of_b = sizes_of(b);
   Dimensions dimensions;
@@ -75,7 +75,7 @@ Dimensions dimensions_of(const Shape& shape, const Shape& a, const Shape& b) {
   return dimensions;
 }
 
-// The shape of the result for operands of two shapes; each size is that of both, or one is 1.
+// The shape of the result for operands of two shapes. Two sizes must be equal, or one of them 1.
 Result<Shape> broadcast_shape(const char* name, const Shape& a, const Shape& b) {
   const Sizes of_a = sizes_of(a), of_b = sizes_of(b);
   Sizes sizes;
@@ -91,8 +91,8 @@ Result<Shape> broadcast_shape(const char* name, const Shape& a, const Shape& b) 
   return Shape(hal::Extents(hal::View<std::uint64_t>(&sizes[sizes.size() - rank], rank)));
 }
 
-// In as many dispatches as the device needs: parts along the first dimension that has several
-// elements lie together in y.
+// Launches as many dispatches as the device needs. They divide the first dimension with several
+// elements, whose parts are contiguous in y.
 Status launch_broadcast(Context& context, const KernelSignature& signature, const StorageRange& a,
                         const StorageRange& b, const StorageRange& y, const Dimensions& dimensions,
                         std::size_t element) {

@@ -10,7 +10,7 @@
 namespace halyard::inline v0::async::detail {
 namespace {
 
-// Without a semaphore: a moment in the past.
+// Returns a moment in the past if there is no semaphore.
 Result<Moment> moment_of(const ReadyAt& ready, const hal::Queue& queue) {
   if (!ready) return Moment{};
   auto timeline = Ref<TreeTimeline>::adopt(new (std::nothrow) TreeTimeline(ready.semaphore, queue));

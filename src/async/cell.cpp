@@ -37,7 +37,7 @@ Status Cell::run(Context& context) {
     } else if (!state_->ran) {
       Context own(context.queue(), context.runtime());
       const Nesting nesting(context, own);
-      HALYARD_RETURN_IF_ERROR(nesting.status());  // it has not run: it may be awaited by itself
+      HALYARD_RETURN_IF_ERROR(nesting.status());  // it has not run, so it can still be awaited
       state_->status = execute(own);
       if (!state_->status.ok()) own.give_up();
       Result<Moment> end = own.end();

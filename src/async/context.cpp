@@ -65,7 +65,7 @@ Context::Context(Context& whole, RefCounted& recording)
       status_(whole.status_),
       depth_(whole.depth_) {}
 
-// A destroyed part: counts in the load of its queue until the whole tree has ended.
+// A destroyed part: it counts towards the load of its queue until the whole tree has ended.
 struct Context::Part {
   QueueRef queue;
   Moment end;
@@ -152,7 +152,7 @@ Status Context::submit_after(WaitList& waits, F&& call) {
     WaitList last;
     last.add(chain_);
     const Status status = submit_next(*queue, last, &barrier);
-    // No work of a lost device is waited for.
+    // Does not wait for work of a lost device.
     if (!status.ok() && status.code() != StatusCode::kDeviceLost) return status;
   }
   waits.add(chain_);
@@ -194,8 +194,9 @@ Status Context::submit_or_record(Uses&& uses, Submit&& submit, Record&& record) 
   return recording_->add(std::forward<Uses>(uses), std::forward<Record>(record));
 }
 
-// The devices of this tree's runtime are kept open by its queue, those of another one perhaps by
-// the array alone, whose last owner may be an operation that is consumed before its work is issued.
+// This tree's queue keeps the devices of its own runtime open. A device of another runtime may be
+// open only because of the array, whose last owner may be an operation that is consumed before its
+// work is issued.
 Status Context::keep_open(const Storage* storage) {
   const auto& own = queue_.device().state()->info().devices;
   if (std::ranges::find(own, tracked(storage)->device()->device()) != own.end()) return {};
@@ -355,7 +356,7 @@ Status Context::execute(RefCounted& recorded, hal::View<ArrayRef> slots,
   std::array<hal::BufferRange, detail::kMaxSlots> table;
   std::ranges::transform(slots, table.begin(),
                          [](const ArrayRef& array) { return array.memory.of_buffer(); });
-  // A function may leave its last numbers unused.
+  // A function may not use its last numbers.
   const hal::View<hal::Constant> used(
       numbers.data(), std::min(numbers.size(), recording.commands().constant_slot_count()));
   return submit([&](auto&& use) { recording.for_each_use(slots, use); },
@@ -411,12 +412,13 @@ Status Context::wait() const {
   return {};
 }
 
-// StopTokens::check(); where a deadline has passed, also what is still waited for.
+// StopTokens::check(). If a deadline has passed, the error also names a semaphore that is still
+// pending.
 Status Context::check(const detail::StopTokens& stop) const {
   Status status = stop.check();
   if (status.code() != StatusCode::kDeadlineExceeded) return status;
   const auto look_at = [](const Moment& moment) {
-    // The message of a poll (kNow) does not say who was to signal.
+    // The message of a poll (kNow) does not name the missing signal.
     constexpr auto kPassed = Deadline::at(0);
     return moment.timeline ? semaphore(moment).wait(moment.value, kPassed) : Status();
   };
@@ -446,7 +448,7 @@ Status Context::wait(const detail::StopTokens& stop) {
 }
 
 void Context::give_up() const noexcept {
-  // What has failed waits for nothing.
+  // A failed moment has no waits.
   const auto give_up = [](const Moment& moment) {
     if (state_of(moment) == detail::MomentState::kPending) {
       semaphore(moment).give_up(moment.value);

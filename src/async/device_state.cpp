@@ -8,7 +8,7 @@
 
 namespace halyard::inline v0::async::detail {
 
-// Creates queues of its own, because a write after a failed read waits for all work of the queue.
+// Creates separate queues, because a write after a failed read waits for all work of its queue.
 Result<Ref<DeviceState>> DeviceState::create(DeviceInfo info, std::vector<std::string> folders) {
   auto state = Ref<DeviceState>::adopt(new DeviceState(std::move(info), std::move(folders)));
   for (std::size_t i = 0; i < state->info_.queues; ++i) {
@@ -79,8 +79,8 @@ void DeviceState::reclaim(TrackedStorage& storage) noexcept {
   if (const hal::Buffer buffer = std::exchange(storage.buffer_, {})) {
     WaitList waits;
     storage.add_uses(waits);
-    // Fails without effect if a use has failed. Then, as without memory for the waits and for an
-    // adopted buffer, the memory returns with the end of the last submission that uses it.
+    // Fails without effect if a use has failed. In that case, as for an adopted buffer or if the
+    // list of waits is incomplete, the memory returns when the last submission that uses it ends.
     if (waits.is_complete() && !storage.is_adopted_) {
       (void)storage.home_->queue.deallocate(buffer, {.wait = waits.points()});
     }

@@ -82,9 +82,10 @@ class DeviceState final : public RefCounted {
   Result<Ref<TrackedStorage>> allocate(QueueState& queue, const hal::Pool& pool,
                                        const hal::BufferInfo& buffer, const hal::SubmitInfo& info);
   Result<Ref<TrackedStorage>> create_slot();
-  // For a buffer of another owner: dropping its handle is all that reclaim() does.
+  // For a buffer of another owner: reclaim() only drops its handle.
   Result<Ref<TrackedStorage>> adopt(QueueState& queue, hal::Buffer buffer);
-  // After the last reference was dropped: deallocates after the last use, and keeps the object.
+  // Called when the last reference was dropped: queues a deallocation after the last use, and keeps
+  // the object for reuse.
   void reclaim(TrackedStorage& storage) noexcept;
 
   // Loads the kernel and compares it with the signature on first use.

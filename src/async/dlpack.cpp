@@ -11,8 +11,8 @@
 namespace halyard::inline v0::async::detail {
 namespace {
 
-// Keeps the storage too: without it the memory would return to its pool, though hal's tensor keeps
-// the buffer.
+// Also keeps the storage alive: hal's tensor keeps the buffer, but the storage's end would return
+// the memory to its pool.
 template <class Managed>
 struct ExportedTensor {
   Managed managed;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The cached blocks of a thread never change what a program does, only where a frame lies.
+// The cached blocks of a thread only affect the addresses of frames, never the behaviour of a
+// program.
 #include "halyard/async/detail/frame_pool.h"
 
 #include <array>
@@ -26,7 +27,7 @@ class Pool {
   ~Pool() {
     for (List& list : lists_) {
       while (list.first != nullptr) ::operator delete(std::exchange(list.first, list.first->next));
-      list.count = kMaxFree;  // static objects may free later: to the heap
+      list.count = kMaxFree;  // later frees, by static objects, go to the heap
     }
   }
 

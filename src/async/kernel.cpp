@@ -91,7 +91,8 @@ std::string describe_count(std::size_t tensors, std::size_t scalars) {
                       base::counted(tensors, "tensor"), base::counted(scalars, "scalar"));
 }
 
-// The numbers first: where a parameter is missing, those after it are compared with the wrong ones.
+// Compares the numbers of parameters first: if a parameter is missing, later ones would be compared
+// with the wrong parameters.
 Status check_counts(const KernelSignature& signature, const hal::Function& function) {
   const auto declared = static_cast<std::size_t>(
       std::ranges::count(signature.parameters, ParameterKind::kScalar, &KernelParameter::kind));
@@ -103,7 +104,7 @@ Status check_counts(const KernelSignature& signature, const hal::Function& funct
                describe_count(tensors, declared));
 }
 
-// Tensors in the order of the bindings, scalars in that of the constants.
+// Compares tensors in the order of the bindings, scalars in the order of the constants.
 Status compare(const KernelSignature& signature, const hal::Function& function) {
   HALYARD_RETURN_IF_ERROR(check_counts(signature, function));
   std::size_t tensor = 0, constant = next_scalar(function, 0);

@@ -6,7 +6,7 @@
 namespace halyard::inline v0::async::detail {
 namespace {
 
-constexpr std::uint32_t kMaxDropped = 100;  // each within the one before
+constexpr std::uint32_t kMaxDropped = 100;  // levels of nesting
 
 struct Drops {
   std::uint32_t depth = 0;

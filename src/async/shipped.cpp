@@ -81,7 +81,7 @@ Status launch_along(Context& context, const Axis& axis, const KernelSignature& r
   const std::size_t element = kernel::size_of(rows.parameters[0].type);
   const std::size_t result_element = kernel::size_of(result.type);
   const std::uint64_t groups = axis.is_last ? 1 : (axis.behind + kGroup - 1) / kGroup;
-  // From column `column` of matrix `matrix` on; a row is a matrix of one column.
+  // Begins at column `column` of matrix `matrix`; a row counts as a matrix of one column.
   const auto launch = [&](std::uint64_t matrix, std::uint64_t column, std::uint64_t count) {
     const StorageRange arrays[] = {
         behind(array, (matrix * axis.length * axis.behind + column) * element),
@@ -93,7 +93,7 @@ Status launch_along(Context& context, const Axis& axis, const KernelSignature& r
   return launch_units(
       context, axis.before, groups, [&](std::uint64_t first, std::uint64_t count) -> Status {
         if (groups <= max_groups(context)[0]) return launch(first, 0, count * groups);
-        // One matrix, which is too wide for a dispatch.
+        // A single matrix that is too wide for one dispatch.
         return launch_columns<kGroup>(context, axis.behind,
                                       [&](std::uint64_t column, std::uint64_t of_columns) {
                                         return launch(first, column, of_columns);

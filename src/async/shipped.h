@@ -23,8 +23,8 @@ inline constexpr KernelParameter kOutput{KernelParameter::Kind::kOutput,
 inline constexpr KernelParameter kSize{KernelParameter::Kind::kScalar,
                                        kernel::ElementType::kUint32};
 
-// The parameters of a kernel: kInputs inputs and one output of `type`, with kNumber also a scalar
-// of `type`, then kSizes sizes.
+// The parameters of a kernel: kInputs inputs and one output of `type`, a scalar of `type` if
+// kNumber, then kSizes sizes.
 template <std::size_t kInputs, std::size_t kSizes, bool kNumber = false>
 hal::View<KernelParameter> flat_parameters(kernel::ElementType type) noexcept {
   using enum kernel::ElementType;
@@ -62,32 +62,33 @@ inline KernelOfType choose_kernel(const KernelNames& names, kernel::ElementType 
   return {names.of_float, kFloat32};
 }
 
-// kOutOfRange for more than 2^31 - 1 elements; the message names `operation`.
+// Returns kOutOfRange for more than 2^31 - 1 elements; the message names `operation`.
 Status check_size(const char* operation, std::uint64_t elements, std::size_t element_size = 4);
 inline std::uint32_t to_size(std::uint64_t size) { return static_cast<std::uint32_t>(size); }
 
-// Returns `into`, or a new tensor of `type` if that is null. kInvalidArgument if `into` has another
-// shape.
+// Returns `into`, or a new tensor of `type` if `into` is null. Returns kInvalidArgument if `into`
+// has another shape.
 Result<AnyTensor> result_of(Context& context, const char* operation, kernel::ElementType type,
                             const Shape& shape, const ArrayRef* into);
 
-// A dimension of a shape, the shape without it, and the number of elements of the dimensions before
-// and behind it.
+// A dimension of a shape, the shape without it, and the number of elements in the dimensions before
+// it and after it.
 struct Axis {
   std::uint64_t before = 1, length = 1, behind = 1;
   bool is_last = false;
   Shape others;
 };
-// kInvalidArgument for a dimension that the shape lacks; negative ones count from its end.
+// Negative dimensions count from the end. Returns kInvalidArgument for a dimension that the shape
+// lacks.
 Result<Axis> axis_of(const char* operation, const Shape& shape, int axis);
 
-// At most three arrays.
+// Precondition: at most three arrays.
 Status launch_flat(Context& context, const KernelSignature& kernel, hal::View<StorageRange> arrays,
                    hal::View<hal::Constant> scalars, const hal::Grid& grid);
 
-// Launches a kernel that makes one element of `result` from those along an axis: `rows`
-// (array, result, length), with a workgroup for each row, where it is the last one; else `columns`
-// (array, result, length, behind), with one for each 256 columns.
+// Launches a kernel that makes one element of `result` from those along an axis: `rows` (array,
+// result, length), with a workgroup for each row, if the axis is the last one; otherwise `columns`
+// (array, result, length, behind), with a workgroup for each 256 columns.
 Status launch_along(Context& context, const Axis& axis, const KernelSignature& rows,
                     const KernelSignature& columns, const StorageRange& array,
                     const AnyTensor& result);
@@ -95,7 +96,7 @@ Status launch_along(Context& context, const Axis& axis, const KernelSignature& r
 // The most workgroups of a dispatch along x, y and z. Precondition: context.status() is ok.
 hal::View<std::uint32_t> max_groups(const Context& context) noexcept;
 
-// The range behind its first `bytes`.
+// The range without its first `bytes`.
 inline StorageRange behind(StorageRange range, std::uint64_t bytes) noexcept {
   range.offset += bytes;
   if (range.length != hal::kWholeSize) range.length -= bytes;
@@ -119,8 +120,8 @@ Status launch_units(const Context& context, std::uint64_t count, std::uint64_t g
   return {};
 }
 
-// The same for n elements, of which a workgroup has kEach: launch(first, n) for some of the
-// elements.
+// The same for n elements, of which a workgroup computes kEach: launch(first, n) launches some of
+// the elements.
 template <std::uint64_t kEach, class F>
 Status launch_elements(const Context& context, std::uint64_t n, F&& launch, std::size_t d = 0) {
   return launch_units(
@@ -131,10 +132,10 @@ Status launch_elements(const Context& context, std::uint64_t n, F&& launch, std:
       d);
 }
 
-// The same for n columns of rows that are `n` apart, where the kernel takes no other distance:
-// launch(first, groups) launches workgroups of kEach columns from column `first` on. In several
-// dispatches none has a group that is not full: the last dispatch ends with the last column, and
-// computes up to kEach - 1 columns once more, to the same values.
+// The same for n columns of rows with stride `n`, for kernels that take no other stride:
+// launch(first, groups) launches workgroups of kEach columns from column `first` on. If there are
+// several dispatches, all groups are full: the last dispatch ends with the last column, and
+// computes up to kEach - 1 columns again, with the same values.
 template <std::uint64_t kEach, class F>
 Status launch_columns(const Context& context, std::uint64_t n, F&& launch) {
   const std::uint64_t all = (n + kEach - 1) / kEach;
@@ -145,7 +146,7 @@ Status launch_columns(const Context& context, std::uint64_t n, F&& launch) {
 }
 
 // A grid of at least `groups` workgroups, in as many dimensions as the device needs, for kernels
-// that count their groups through all dimensions and leave out those that are too many.
+// that number their groups through all dimensions and skip surplus groups.
 hal::Grid grid_of(const Context& context, std::uint64_t groups) noexcept;
 
 }  // namespace halyard::inline v0::async::detail

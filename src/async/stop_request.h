@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// StopRequest: a point that is reached when a stop is requested, for waits together with other
-// points.
+// StopRequest: a point that is reached when a stop is requested, so that a wait for other points
+// can include it.
 #pragma once
 
 #include <optional>
@@ -23,8 +23,8 @@ class StopRequest {
   // Whether it is open.
   explicit operator bool() const noexcept { return static_cast<bool>(timeline_); }
   hal::Point point() const noexcept { return {timeline_->semaphore(), timeline_->last() + 1}; }
-  // A request of any watched token reaches the point. Returns false without memory, which only
-  // happens after the first token.
+  // A request of any watched token reaches the point. Returns false if out of memory, which can
+  // only happen after the first token.
   bool watch(const StopTokens& tokens) { return watch(tokens.own) && watch(tokens.outer); }
 
  private:

@@ -11,7 +11,7 @@ namespace halyard::inline v0::async::detail {
 
 namespace {
 
-// Spares the reference count if the timeline is the same, as it is for repeated uses.
+// Does not touch the reference count if the timeline is the same, as in repeated uses.
 void assign(Moment& target, const Moment& moment) {
   if (target.timeline != moment.timeline) target.timeline = moment.timeline;
   target.value = moment.value;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // TrackedStorage: a tensor's memory and its last uses: the moment of the last write and, for each
-// timeline, that of the last read since. All edges between trees, queues and devices follow:
+// timeline, the moment of the last read since. They determine all edges between trees, queues and
+// devices:
 //
 //   a read    waits for the write                                       RAW
 //   a write   waits for the write and the reads, and replaces them      WAW, WAR
@@ -31,9 +32,9 @@ enum class Use : bool { kRead, kWrite };
 class TrackedStorage final : public Storage {
  public:
   const DeviceState* device() const noexcept { return device_; }
-  // Has no memory: it is a placeholder for the array of each replay (tree_recording.h).
+  // Whether it has no memory: it is a placeholder for the array of each replay (tree_recording.h).
   bool is_slot() const noexcept { return is_slot_; }
-  // The queue of its device that wrote it last, or else the queue that allocated it.
+  // The queue of its device that wrote it last, otherwise the queue that allocated it.
   QueueRef last_queue() const;
 
   // Adds to `waits` the moments before which `timeline` must not use it. Only the single owner
@@ -43,14 +44,14 @@ class TrackedStorage final : public Storage {
   void note_use(Use use, const Moment& moment) {
     use == Use::kRead ? add_read(moment) : set_write(moment);
   }
-  // Adds all noted uses. For the last owner.
+  // Adds all noted uses to `waits`. Called by the last owner.
   void add_uses(WaitList& waits);
-  // Joins to `context` the uses that must be done before the host may use it.
+  // Joins to `context` the uses that must be complete before the host may use it.
   Status join_to(Context& context, Use use);
 
  private:
   friend class DeviceState;
-  // Timelines that read one tensor at a time without an allocation.
+  // Number of timelines that can read a tensor at the same time without an allocation.
   static constexpr std::size_t kInlineReads = 3;
 
   TrackedStorage() = default;
@@ -64,7 +65,7 @@ class TrackedStorage final : public Storage {
   DeviceState* device_ = nullptr;  // holds a reference
   QueueState* home_ = nullptr;     // the queue that allocated it; null for a slot
   bool is_slot_ = false;
-  bool is_adopted_ = false;  // its buffer is not the storage's to deallocate
+  bool is_adopted_ = false;  // the storage must not deallocate its buffer
   Moment written_;
   base::Mutex mutex_;  // guards the lists of reads against concurrent reads
   std::array<Moment, kInlineReads> reads_;

@@ -52,7 +52,7 @@ bool TaskRunner::collect_ended() {
   return !empty(ready_);
 }
 
-// Ignores errors: the awaiters find them.
+// Ignores errors: the awaiters receive them.
 void TaskRunner::wait_for_any() {
   TaskWaiter& first = *waiting_.next_;
   if (first.next_ == &waiting_ && first.context_ != nullptr) {
@@ -75,14 +75,14 @@ void TaskRunner::wait_for_any() {
   Nanoseconds until = Deadline::kForeverTime;
   StopRequest request;
   for (TaskWaiter* waiter = waiting_.next_; waiter != &waiting_; waiter = waiter->next_) {
-    const auto make_ready = [&] {  // cannot be waited for here
+    const auto make_ready = [&] {  // a wait here is impossible
       waiter->unlink();
       waiter->link_before(ready_);
     };
     until = std::min(until, waiter->stop_->deadline());
     if (waiter->context_ == nullptr) {
       until = std::min(until, waiter->time_);
-      // Its point is for the wait: without a stop it is never reached.
+      // The point only serves the wait: without a stop it is never reached.
       if (!request && !request.open(runtime_.device()).ok()) return make_ready();
     } else {
       Result<Moment> end = waiter->context_->end();
@@ -92,7 +92,7 @@ void TaskRunner::wait_for_any() {
     }
     if (!waiter->stop_->stop_possible()) continue;
     if (!request && !request.open(waiter->context_->queue()).ok()) continue;
-    (void)request.watch(*waiter->stop_);  // without memory: noticed when another wait ends
+    (void)request.watch(*waiter->stop_);  // if out of memory, seen when another wait ends
   }
   if (request) points[count++] = request.point();
   (void)hal::wait_any({points.data(), count}, Deadline::at(until));

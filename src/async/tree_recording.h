@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// TreeRecording: the commands of a tree as one command buffer, and the storage that they use.
+// TreeRecording: the commands of a tree as a command buffer, and the storage that they use.
 //
-// The data alone orders the commands: one runs after the last write of the storage that it uses
-// and, if it writes that storage, also after the reads since. Other commands may overlap.
+// Only data dependencies order the commands: a command runs after the last write of each storage
+// that it uses and, if it writes the storage, also after the reads since. Other commands may
+// overlap.
 //
 // A slot is a storage of the recording without memory, for an array of each replay.
 #pragma once
@@ -25,17 +26,18 @@ class TreeRecording final : public RefCounted {
   explicit TreeRecording(Ref<DeviceState> device)
       : device_(std::move(device)), recorder_(device_->device()) {}
 
-  // Adds a slot for arrays of this shape and size in bytes: the function's parameter of this number,
-  // from 0. Called before the first command.
+  // Adds a slot for arrays of this shape and size in bytes, for the function's parameter with this
+  // index. Called before the first command.
   Result<Ref<Storage>> add_slot(const hal::Extents& shape, std::uint64_t size,
                                 std::size_t parameter);
-  // The number of slots if `storage` is none.
+  // The index of the slot; the number of slots if `storage` is not a slot.
   std::size_t slot_of(const Storage* storage) const noexcept;
   bool has_slot(const Storage* storage) const noexcept { return slot_of(storage) < slots_.size(); }
   // The binding for a command. Precondition: a slot belongs to this recording.
   hal::BindingRef binding(const StorageRange& memory) const;
 
-  // Records a command, as Context::submit() submits one. finish() returns the recorder's errors.
+  // Records a command in the same way as Context::submit() submits it. finish() returns the
+  // recorder's errors.
   template <class Uses, class F>
   Status add(Uses&& uses, F&& record) {
     after_.shrink(0);
@@ -70,7 +72,7 @@ class TreeRecording final : public RefCounted {
     std::uint64_t size;
     std::size_t parameter;
   };
-  // The uses of one storage by the commands.
+  // How the commands use a storage.
   struct History {
     bool is_used() const noexcept { return is_written || !reads.empty(); }
 

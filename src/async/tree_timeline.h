@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// TreeTimeline: the timeline semaphore of one tree of operations at a time.
+// TreeTimeline: the timeline semaphore of a tree of operations. Trees use it one after another.
 //
 // Each submission of the tree signals the next value, all from one queue except for barriers
-// (Context::submit_after). So a failure reaches the rest of its tree and the waits for its values,
-// and no other tree. A later tree reuses a timeline without a failure: its earlier values stay
+// (Context::submit_after). So a failure affects the rest of its tree and waits for its values, but
+// no other tree. A later tree reuses the timeline if it has not failed: its earlier values stay
 // reached.
 //
 // A Moment (detail/storage.h) is a timeline and a value of it.
@@ -38,7 +38,8 @@ class TreeTimeline final : public RefCounted {
   const hal::Semaphore& semaphore() const noexcept { return semaphore_; }
   const hal::Queue& queue() const noexcept { return queue_; }
 
-  // For the tree that owns it. A value is taken once the submission that signals it was accepted.
+  // Used by the tree that owns it, which takes a value after the submission that signals it was
+  // accepted.
   std::uint64_t last() const noexcept { return last_; }
   std::uint64_t take_value() noexcept { return ++last_; }
   LaunchCache& launches() noexcept { return launches_; }
@@ -97,9 +98,9 @@ class WaitList {
       return point.semaphore() == semaphore && point.value() >= moment.value;
     });
   }
-  // Adds all submissions that have been issued to `queue`, which outlives this.
+  // Adds all submissions issued to `queue` so far. The queue outlives this list.
   void add_issued(const hal::Queue& queue) { is_complete_ &= queues_.push_back(&queue); }
-  // A wait is missing for lack of memory.
+  // Declares that a wait is missing because memory was exhausted.
   void set_incomplete() noexcept { is_complete_ = false; }
 
   bool is_complete() const noexcept { return is_complete_; }

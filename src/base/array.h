@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Array: a vector that returns false when memory is exhausted. The library has no exceptions, and
-// its own threads could not catch one, so std::vector is not an option. Not thread-safe.
+// Array: a vector whose functions return false if memory is exhausted. The library has no
+// exceptions, and its own threads could not catch one, so std::vector is not an option. Not
+// thread-safe.
 #pragma once
 
 #include <algorithm>

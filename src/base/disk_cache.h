@@ -8,8 +8,8 @@
 // another user counts as missing, and the next put() replaces it. So nothing is ever fsynced: an
 // entry torn by a power failure is computed again.
 //
-// The entries may be machine code, so only this user may write to the folder. Files whose names are
-// not those of entries are left alone.
+// The entries may be machine code, so only this user may write to the folder. Files that do not
+// have the name of an entry are not touched.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,9 @@
 
 namespace halyard::inline v0::base {
 
-// $HALYARD_CACHE_DIR, else halyard in $XDG_CACHE_HOME, else in $HOME/.cache; empty without any. A
-// relative $XDG_CACHE_HOME is ignored, as the XDG Base Directory Specification requires.
+// $HALYARD_CACHE_DIR, otherwise halyard in $XDG_CACHE_HOME, otherwise in $HOME/.cache; empty if
+// none is set. A relative $XDG_CACHE_HOME is ignored, as the XDG Base Directory Specification
+// requires.
 HALYARD_EXPORT std::string default_cache_folder();
 
 // The bytes in an entry's file for `key`, or nothing if the file is not a valid entry for it.
@@ -52,7 +53,7 @@ class HALYARD_EXPORT DiskCache {
   };
 
   // Creates the folder, with mode 0700, if it does not exist. Errors: kPermissionDenied if it
-  // belongs to another user or others may write to it; else those of the system.
+  // belongs to another user or others may write to it; otherwise those of the system.
   static Result<DiskCache> open(const std::string& folder, std::uint64_t max_bytes);
 
   const std::string& folder() const noexcept { return folder_; }

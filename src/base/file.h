@@ -2,7 +2,8 @@
 //
 // Files by descriptor, and folders. Blocking; from any thread. Errors name the path and carry
 // errno's name: kNotFound, kPermissionDenied, kInvalidArgument (not a regular file),
-// kResourceExhausted (memory, descriptors, disk full), kDataLoss (ends early), kUnavailable (else).
+// kResourceExhausted (memory, descriptors, disk full), kDataLoss (ends early), kUnavailable
+// (otherwise).
 #pragma once
 
 #include <fcntl.h>
@@ -74,10 +75,10 @@ HALYARD_EXPORT Result<InputFile> open_input(const std::string& path, int folder 
                                             int flags = 0);
 
 // The first kMaxText bytes of a file of the system; empty if it cannot be read.
-inline constexpr std::size_t kMaxText = 4096;  // the most a file in /sys has
+inline constexpr std::size_t kMaxText = 4096;  // maximum size of a file in /sys
 HALYARD_EXPORT std::string read_text(const std::string& path);
 
-// kInvalidArgument for a path with a zero byte, behind which the system would not read.
+// Returns kInvalidArgument for a path with a zero byte, where the system would end the path.
 HALYARD_EXPORT Status check_path(std::string_view path);
 
 // The names in `path` without . and .., unordered. A relative path begins in `folder`.

@@ -40,8 +40,8 @@ template <class... Args>
   return out;
 }
 
-// For messages; truncated if memory is exhausted. From 2^63 on "2^64 - 4": such a number is a
-// subtraction that wrapped, or a negative number.
+// A number for messages; truncated if memory is exhausted. Numbers from 2^63 on are written as
+// "2^64 - 4": they come from a subtraction that wrapped or from a negative number.
 [[nodiscard]] std::string number(std::uint64_t value) noexcept;
 // The number and the noun: "1 slot", "3 slots".
 [[nodiscard]] std::string counted(std::uint64_t count, std::string_view noun) noexcept;

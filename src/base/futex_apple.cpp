@@ -67,14 +67,14 @@ bool futex_wait(const Atomic<std::uint32_t>& word, std::uint32_t expected,
                 Nanoseconds deadline) noexcept {
   const AddressCalls* const calls = address_calls();
   if (calls == nullptr) return futex_table_wait(word, expected, deadline);
-  full_fence();  // what the caller has announced is visible before its word is read
+  full_fence();  // the caller's announcement is visible before its word is read
   void* const address = address_of(word);
   if (deadline == Deadline::kForeverTime) {
     native_call(kWait, [&] { return calls->wait(address, expected, kWordSize, kThisProcess); });
     return true;
   }
-  // The time that is left: the deadline counts another clock than the call. A call for no time is
-  // an error, EINVAL.
+  // Passes the remaining time, because the deadline and the call use different clocks. A time of 0
+  // is an error (EINVAL).
   if (deadline <= 0) return false;
   const Nanoseconds left = deadline - Clock::steady().now();
   if (left <= 0) return false;
@@ -93,7 +93,7 @@ void futex_wake(const Atomic<std::uint32_t>& word, int count) noexcept {
     native_call(kWake, [&] { return calls->wake_all(address, kWordSize, kThisProcess); });
     return;
   }
-  // It fails with ENOENT once no thread sleeps there.
+  // The call fails with ENOENT once no thread sleeps on the address.
   while (count-- > 0 && native_call(kWake, [&] {
                           return calls->wake_any(address, kWordSize, kThisProcess);
                         }) >= 0) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // futex_wait() and futex_wake() (base/futex.h) by mutexes and condition variables, for systems
-// without such calls. Sleeping threads stand in lists by the address of their word, and are woken
-// in the order in which they came.
+// without such calls. Sleeping threads are in lists by the address of their word, and are woken in
+// order of arrival.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace halyard::inline v0::base {
 
-// The contracts are those of futex_wait() and futex_wake(). Sleepers of one function are woken by
-// the other of this pair only.
+// The contracts are those of futex_wait() and futex_wake(). Only futex_table_wake() wakes sleepers
+// of futex_table_wait().
 bool futex_table_wait(const Atomic<std::uint32_t>& word, std::uint32_t expected,
                       Nanoseconds deadline) noexcept;
 void futex_table_wake(const Atomic<std::uint32_t>& word, int count) noexcept;

@@ -45,7 +45,7 @@ class BucketLock {
   Bucket& bucket_;
 };
 
-// Two words of one bucket cost a longer search only.
+// Words that share a bucket only make the search longer.
 constexpr std::size_t kBucketBits = 7;
 
 Bucket& bucket_of(const void* address) noexcept {
@@ -83,7 +83,7 @@ bool futex_table_wait(const Atomic<std::uint32_t>& word, std::uint32_t expected,
     return deadline == Deadline::kForeverTime || Clock::steady().now() < deadline;
   };
   Sleeper sleeper{.address = &word, .condition = {}};
-  // Without memory for a condition variable the caller polls until its deadline.
+  // If there is no memory for a condition variable, the caller polls until its deadline.
   if (native_call(kWait, [&] { return TimedCondition::create(sleeper.condition); }) != 0) {
     return may_go_on();
   }
@@ -91,8 +91,8 @@ bool futex_table_wait(const Atomic<std::uint32_t>& word, std::uint32_t expected,
   {
     Bucket& bucket = bucket_of(&word);
     BucketLock lock(bucket);
-    // What the caller has announced is visible before its word is read, as with futex(2): a thread
-    // that changes the word and then finds no sleeper announced has changed it before this load.
+    // The caller's announcement is visible before its word is read, as with futex(2): a thread that
+    // changes the word and then sees no announced sleeper has changed it before this load.
     full_fence();
     if (word.load(std::memory_order_seq_cst) == expected) {
       push_back(bucket, sleeper);

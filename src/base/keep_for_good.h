@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// keep_for_good(): for what a device that cannot be stopped may touch at any time. Never destroyed,
-// and reachable for leak checkers. Safe from any thread.
+// keep_for_good(): leaks an object that a device may still access because it cannot be stopped. The
+// object stays reachable for leak checkers. Safe from any thread.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ void keep_for_good(std::unique_ptr<T> object) noexcept {
   static constinit Kept* last = nullptr;
   T* const kept = object.release();
   auto* const node = new (std::nothrow) Kept{kept, nullptr};
-  if (node == nullptr) return;  // kept all the same
+  if (node == nullptr) return;  // leaked all the same
   LockGuard lock(mutex);
   node->next = last;
   last = node;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The seam around every native call: of the system, of the C library's allocator, of a driver's
-// native library. Each place that makes one is a CallSite with its own name. An installed observer
-// runs before the call: it may note the call, delay it, or make it fail without being made.
+// The wrapper of every native call: to the system, to the C library's allocator, to a driver's
+// native library. Each place in the source that makes a call is a CallSite with its own name. An
+// installed observer runs before the call: it may note the call, delay it, or make it fail without
+// being made.
 //
 //     HALYARD_CALL_SITE(kOpen, "file.open", EIO);
 //     const int fd = base::native_call(kOpen, [&] { return ::open(path, flags); });
 //
-// Without an observer, as in every program but a test, the seam costs one load. Calls that can
-// neither fail nor block need no seam: the clock, free(3), getpid(2), sched_yield(2), signal masks.
+// Without an observer, as in every program except tests, the wrapper costs one load. Calls that can
+// neither fail nor block need no wrapper: the clock, free(3), getpid(2), sched_yield(2), signal
+// masks.
 //
 // Follows Dawn, whose INJECT_ERROR_OR_RUN wraps each call of a driver
 // (src/dawn/native/ErrorInjector.h), so that a test can fail the first, the second ... the last.
@@ -57,8 +59,8 @@ HALYARD_EXPORT std::span<const CallSite* const> call_sites() noexcept;
 // call.
 class CallObserver {
  public:
-  // Returns 0 to make the call, else the error with which it fails. Ignored for sites that do not
-  // fail.
+  // Returns 0 to make the call, otherwise the error with which it fails. The error is ignored for
+  // sites that do not fail.
   virtual int before(const CallSite& site) noexcept = 0;
 
  protected:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// HALYARD_PAGE_SIZE, an option of the build, is the least size of a page: with it a machine with
-// pages of 4 KiB shows what happens on one with 16 KiB.
+// HALYARD_PAGE_SIZE, an option of the build, is the minimum page size. With it a machine with pages
+// of 4 KiB can test the behaviour of machines with 16 KiB.
 #include "base/pages.h"
 
 #include <sys/mman.h>
@@ -29,8 +29,8 @@ std::size_t page_size() noexcept {
   return std::max<std::size_t>(system_page_size(), HALYARD_PAGE_SIZE);
 }
 
-// The system aligns to its own pages. If those are smaller, this maps a page more and returns what
-// lies outside.
+// The system aligns to its own pages. If they are smaller, this maps one more page and unmaps the
+// parts outside the aligned range.
 void* map_pages(std::size_t size) noexcept {
   const std::size_t page = page_size();
   const std::size_t unit = system_page_size();

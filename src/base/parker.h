@@ -18,7 +18,8 @@
 
 namespace halyard::inline v0::base {
 
-// Receives one wake-up. Called from any thread, also a driver's; must not block or call out.
+// Receives one wake-up. Called from any thread, including a driver's; must not block or call other
+// components.
 class Notify {
  public:
   virtual void notify() noexcept = 0;
@@ -45,8 +46,8 @@ class Parker final : public Notify {
     return in_time;
   }
 
-  // Wakes every thread that sleeps on it: threads may share it (ParkerPool). No system call if
-  // there is none.
+  // Wakes every thread that sleeps on it: threads may share it (ParkerPool). Makes no system call
+  // if no thread sleeps.
   void wake() noexcept {
     epoch_.fetch_add(1, std::memory_order_seq_cst);
     if (sleepers_.load(std::memory_order_seq_cst) != 0) futex_wake(epoch_, INT_MAX);

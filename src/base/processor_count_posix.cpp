@@ -5,7 +5,7 @@
 
 namespace halyard::inline v0::base {
 
-// Not in POSIX, but on every system that has it.
+// _SC_NPROCESSORS_ONLN is not in POSIX, but all POSIX systems have it.
 unsigned processor_count() noexcept {
   const long count = ::sysconf(_SC_NPROCESSORS_ONLN);
   return count > 0 ? static_cast<unsigned>(count) : 1;

@@ -9,8 +9,8 @@
 
 namespace halyard::inline v0::base {
 
-// The value of an environment variable; null if it is not set, or if the program runs with more
-// rights than its caller, who chose the value.
+// The value of an environment variable. Null if it is not set, or if the program runs with more
+// rights than its caller, which controls the value.
 HALYARD_EXPORT const char* environment(const char* name) noexcept;
 
 // The path of the program's file, absolute and without links; empty if the system does not report

@@ -12,8 +12,8 @@
 namespace halyard::inline v0::base {
 namespace {
 
-// The name that execve(2) got. POSIX has no call for it: this is the one of Linux's C libraries,
-// and program_apple.cpp has that of Apple.
+// The name that execve(2) received. POSIX has no call for it: this one is from Linux's C libraries,
+// and program_apple.cpp uses Apple's.
 const char* started_as() noexcept { return reinterpret_cast<const char*>(::getauxval(AT_EXECFN)); }
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 namespace halyard::inline v0::base {
 
-// False if the system has none, with the error in errno. From any thread.
+// Returns false, with the error in errno, if the system has no random number. From any thread.
 bool random_number(std::uint64_t& number) noexcept;
 
 }  // namespace halyard::inline v0::base

@@ -12,7 +12,7 @@ HALYARD_CALL_SITE(kRandom, "cache.random", 0, Failing::kErrno, "arc4random_buf(3
 
 }  // namespace
 
-// Of the BSDs, macOS and iOS, and since glibc 2.36 of Linux.
+// arc4random_buf(3) exists on the BSDs, macOS and iOS, and on Linux since glibc 2.36.
 bool random_number(std::uint64_t& number) noexcept {
   native_call(kRandom, [&] { ::arc4random_buf(&number, sizeof number); });
   return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// HALYARD_ASAN, HALYARD_TSAN: 1 if this is compiled with that sanitizer, else 0. g++ defines macros
+// HALYARD_ASAN, HALYARD_TSAN: 1 if compiled with that sanitizer, otherwise 0. g++ defines macros
 // for it, clang features.
 #pragma once
 

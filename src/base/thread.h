@@ -30,8 +30,8 @@ class Thread {
   void join() noexcept;
   // Joins the thread if it has ended; false if it still runs.
   bool try_join() noexcept;
-  // Leaves the thread to itself: it is not joined. Precondition: started; this object outlives the
-  // start of `body`.
+  // Detaches the thread: it is not joined. Preconditions: started; this object outlives the start
+  // of `body`.
   void detach() noexcept;
 
  private:

@@ -8,11 +8,11 @@
 
 namespace halyard::inline v0::base {
 
-// At most 15 characters.
+// Sets the name: at most 15 characters.
 void set_thread_name(const char* name) noexcept;
 
-// A number that no other running thread of the process has: the one that debuggers show, if the
-// system has such a number.
+// A number that is unique among the running threads of the process: the number that debuggers show,
+// if the system has one.
 std::uint64_t thread_number() noexcept;
 
 }  // namespace halyard::inline v0::base

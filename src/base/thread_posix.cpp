@@ -18,9 +18,9 @@ HALYARD_CALL_SITE(kJoin, "thread.join", 0, Failing::kCode,
 
 }  // namespace
 
-// POSIX has no call that joins a thread only if it has ended. So the thread sets a flag last. As a
-// detached thread may outlive its Thread, the flag has memory of its own, which the last of the two
-// frees.
+// POSIX has no call that joins a thread only if it has ended. So the thread sets a flag last. A
+// detached thread may outlive its Thread, so the flag is allocated separately; the last of the two
+// frees it.
 struct Thread::Shared {
   enum State : int { kRuns, kEnded, kDetached };
   const char* name;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // TimedCondition: a condition variable of POSIX with deadlines of Clock::steady(). Apple has no
-// pthread_condattr_setclock(), and so another call.
+// pthread_condattr_setclock(), so its implementation uses another call.
 #pragma once
 
 #include <pthread.h>
@@ -14,8 +14,9 @@ struct TimedCondition {
   // Returns 0, or the error of pthread_cond_init(3). The caller destroys what was created.
   static int create(pthread_cond_t& condition) noexcept;
 
-  // Releases the mutex, which the caller holds, sleeps and holds it again. Returns 0 after a
-  // signal or for no reason, ETIMEDOUT after the deadline. Deadline::kForeverTime: never.
+  // Releases the mutex, which the caller holds, sleeps, and acquires it again. Returns 0 after a
+  // signal or a spurious wake-up, ETIMEDOUT after the deadline, which Deadline::kForeverTime
+  // disables.
   static int wait(pthread_cond_t& condition, pthread_mutex_t& mutex, Nanoseconds deadline) noexcept;
 };
 

@@ -10,8 +10,8 @@ int TimedCondition::create(pthread_cond_t& condition) noexcept {
   return ::pthread_cond_init(&condition, nullptr);
 }
 
-// The time that is left, and so no clock that could be set: pthread_cond_timedwait() counts the
-// time of day here.
+// Passes the remaining time, because pthread_cond_timedwait() uses the time of day here, which can
+// be set.
 int TimedCondition::wait(pthread_cond_t& condition, pthread_mutex_t& mutex,
                          Nanoseconds deadline) noexcept {
   if (deadline == Deadline::kForeverTime) return ::pthread_cond_wait(&condition, &mutex);

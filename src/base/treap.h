@@ -3,10 +3,10 @@
 // Treap: an ordered multiset of intrusive nodes keyed by a 64-bit value, first in first out among
 // equal values. Holds the parked waits and the promises of a semaphore (timelines.md, rule 9).
 //
-// One tree node per distinct value; nodes of one value form a ring behind it. Ascending and
-// descending insertions attach at the cached maximum or minimum and cost O(1) expected, others
-// O(log n). Heap priorities are a hash of the value, so a treap's shape depends on nothing but its
-// contents. Not thread-safe; the semaphore's lock guards it.
+// One tree node per distinct value; other nodes of the same value form a ring attached to it.
+// Ascending and descending insertions attach at the cached maximum or minimum and cost O(1)
+// expected, others O(log n). Heap priorities are a hash of the value, so a treap's shape depends on
+// nothing but its contents. Not thread-safe; the semaphore's lock guards it.
 #pragma once
 
 #include <cassert>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// WorkSource: gives code without threads of its own the threads and the time of its owner.
+// WorkSource: the threads and the clock that an owner supplies to code that has no threads.
 //
 // The engine and the drivers are state machines. Their owner supplies a WorkSource: shells of real
 // threads in a program, the test itself in a stepped test, a seeded scheduler in a simulation.
@@ -17,8 +17,8 @@ namespace halyard::inline v0::base {
 
 // The kinds of work that a state machine leaves to other threads.
 enum class Shell : std::uint8_t {
-  kIssue,       // ready submissions beyond a caller's own bound
-  kCompletion,  // lanes with waiters; effects that a caller may not run itself
+  kIssue,       // ready submissions beyond the bound of a caller
+  kCompletion,  // lanes with waiters; effects that callers must not run
   kHost,        // host calls, except those with a thread of their own
   kReclaim,     // objects whose last handle is gone
   kFile,        // transfers between files and memory
@@ -31,7 +31,7 @@ class WorkSource {
 
   virtual Clock& clock() noexcept = 0;
 
-  // Makes sure that a thread of `shell` runs, from now on; kResourceExhausted where the system
+  // Ensures that a thread of `shell` runs from now on; returns kResourceExhausted if the system
   // refuses it. Called before work for the shell is accepted. From any thread, under no lock.
   virtual Status ensure(Shell shell) noexcept = 0;
 
@@ -39,8 +39,8 @@ class WorkSource {
   // wake-ups may be merged.
   virtual void wake(Shell shell) noexcept = 0;
 
-  // Calls call(argument) once, soon, on a thread that it has to itself and may block. An error: it
-  // is not called. From any thread, under no lock.
+  // Calls call(argument) once, soon, on its own thread, which it may block. On an error it is not
+  // called. From any thread, under no lock.
   virtual Status start_thread(void (*call)(void* argument), void* argument) noexcept = 0;
 
   // One round of a spin loop; `turns` counts the earlier ones.
@@ -51,7 +51,8 @@ class WorkSource {
   virtual unsigned spin_turns() noexcept { return 64; }
 
   // Sleeps until `parker`, one of the ParkerPool, is woken after `epoch`, or `deadline` on clock().
-  // False only after the deadline. Callers re-check: a late wake of an earlier user wakes it, too.
+  // False only after the deadline. Callers must re-check: a late wake for an earlier user of the
+  // parker also wakes it.
   virtual bool park(Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept = 0;
 };
 

@@ -4,7 +4,7 @@
 namespace halyard::inline v0::compiler {
 namespace {
 
-// Adds what clang omitted, so that each location is complete by itself.
+// Adds the parts of locations that clang omitted, so that each location is complete.
 class LocationFiller {
  public:
   void fill(Json& node) {
@@ -23,7 +23,7 @@ class LocationFiller {
   Json line_ = 0;
 };
 
-// The node's own location, else where it begins; null if it has neither.
+// The node's own location, otherwise the beginning of its range; null if it has neither.
 const Json* place_of(const Json& node) {
   const auto loc = node.find("loc");
   if (loc != node.end() && !loc->empty()) return &*loc;

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kWrongInvocation =
     "arguments provided to function-like macro invocation";
 
-// A part of clang's message, and its meaning; {} is the text that clang has put in quotes.
+// A part of clang's message, and its meaning; {} stands for the text in quotes.
 struct Meaning {
   std::string_view words;
   std::string_view sentence;
@@ -60,8 +60,8 @@ std::string_view quoted(std::string_view text) {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// The macro by which the source declares a parameter: "HY_PRIVATE" of HY_PRIVATE(T, name); empty if
-// there is none.
+// The macro by which the source declares a parameter: "HY_PRIVATE" for HY_PRIVATE(T, name); empty
+// if no macro declares it.
 std::string_view declared_by(std::string_view source, std::string_view name) {
   for (std::size_t at = source.find("HY_"); at != source.npos; at = source.find("HY_", at + 3)) {
     std::size_t end = at;
@@ -126,8 +126,8 @@ std::vector<std::string_view> parts_of(std::string_view text) {
   }
 }
 
-// The meaning of an enumerator that is defined twice: hy$<key>$<kernel>$<parameter>, or one of a
-// statement (kernel.h, kernel/tensor.h).
+// The meaning of an enumerator that is defined twice: hy$<key>$<kernel>$<parameter>, or an
+// enumerator of a statement (kernel.h, kernel/tensor.h).
 std::string meaning_of_second(std::string_view enumerator) {
   const std::vector<std::string_view> parts = parts_of(enumerator);
   if (parts.size() < 3 || parts[0] != "hy") return {};
@@ -261,7 +261,7 @@ bool is_on_an_earlier_line(const Message& a, const Message& b) {
   return file == other_file && line < other_line;
 }
 
-// The rule that the error breaks, if it is one of the language's; `rest` are the messages after it.
+// The rule of the language that the error breaks, or empty; `rest` are the messages after it.
 std::string meaning_of_error(const Message& message, std::string_view rest,
                              std::string_view source) {
   if (message.words.ends_with(kWrongInvocation)) return meaning_of_invocation(message.words, rest);
@@ -275,7 +275,7 @@ std::string meaning_of_error(const Message& message, std::string_view rest,
   if (message.words.starts_with("redefinition of enumerator")) {
     return meaning_of_second(quoted(message.words));
   }
-  // The scans of the macros end before the entries are counted.
+  // The macros' recursion ends before all entries are counted.
   if (message.words.starts_with("type name requires") && rest.find("HY_EACH_AGAIN") != rest.npos) {
     return "more than 40 parameters and statements";
   }

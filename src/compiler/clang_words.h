@@ -10,8 +10,8 @@
 namespace halyard::inline v0::compiler {
 
 // The first error of clang's diagnostics that names a place in a source, with its excerpt, as
-// "file:line:column: error: ..."; without the notes and the errors that follow from it. All of the
-// diagnostics if no error names a place.
+// "file:line:column: error: ...", but without its notes and consequential errors. Returns all of
+// the diagnostics if no error names a place.
 std::string first_error(std::string_view diagnostics);
 
 // As first_error(), but the first error that breaks a rule of the language, named in the terms of

@@ -19,7 +19,7 @@ constexpr Elf64_Half kMachine = 224;             // EM_AMDGPU
 constexpr Elf64_Word kMetadataNote = 32;         // NT_AMDGPU_METADATA
 constexpr std::string_view kOwner("AMDGPU", 7);  // with its terminating 0
 
-// Reads the T at this offset; false if the bytes end before.
+// Reads a T at this offset; false if the bytes are too short.
 template <class T>
 bool read(std::string_view bytes, std::size_t offset, T& value) {
   if (offset > bytes.size() || bytes.size() - offset < sizeof value) return false;
@@ -81,7 +81,7 @@ CodeObjectKernel kernel_of(const nlohmann::json& entry) {
   return kernel;
 }
 
-// The difference between the arguments and the convention's; empty if there is none.
+// How the kernel's arguments differ from the convention's; empty if they agree.
 std::string difference(const CodeObjectKernel& have, const Kernel& want) {
   if (have.workgroup_size[0] != 0 && have.workgroup_size != want.workgroup_size) {
     return fmt::format("requires groups of {} items, not {}", fmt::join(have.workgroup_size, " x "),

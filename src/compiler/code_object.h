@@ -30,7 +30,7 @@ struct CodeObjectKernel {
   std::vector<CodeObjectArgument> arguments;
   std::array<std::uint32_t, 3> workgroup_size;  // required; 0, 0, 0 if any is allowed
   std::uint32_t shared_bytes;
-  // Below, 0 is also what the compiler did not say.
+  // In the fields below, 0 can also mean that the compiler did not record the value.
   std::uint32_t argument_bytes;  // of the kernarg segment, with the hidden ones
   std::uint32_t private_bytes;   // of each item: scratch memory
   std::uint32_t max_items;       // of a workgroup

@@ -134,7 +134,8 @@ class Compilation {
  private:
   static constexpr const char* kHostTriple = "--target=x86_64-unknown-linux-gnu";
 
-  // In two steps: C cannot express that items share their local arrays, or a group's size.
+  // Compiles in two steps, because C cannot express that items share their local arrays, or a
+  // group's size.
   Result<Image> build_shared_object(const Target& target) const {
     HALYARD_ASSIGN_OR_RETURN(std::string ir, intermediate_code(target, {"-fPIC"}));
     share_local_arrays(ir);
@@ -171,7 +172,7 @@ class Compilation {
                        {"-fsanitize=array-bounds", "-fno-sanitize-recover=array-bounds",
                         // An array at the end of a struct is as long as it is declared.
                         "-fstrict-flex-arrays=3",
-                        "-fsanitize-undefined-strip-path-components=-1"});  // the file's name alone
+                        "-fsanitize-undefined-strip-path-components=-1"});  // only the file's name
     }
     arguments.insert(arguments.end(), more.begin(), more.end());
     arguments.insert(arguments.end(), {"-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes", "-o",
@@ -192,7 +193,7 @@ class Compilation {
     return image_of(target, convention, run_process(arguments, scratch_));
   }
 
-  // From the syntax tree alone: clang generates no code.
+  // Translates the syntax tree; clang generates no code.
   Result<Image> build_shader(const Target& target, const std::vector<Kernel>& kernels) const {
     if (is_checked(target)) {
       return error(StatusCode::kUnimplemented,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The kernel compiler: compiles a .hyk source to the bytes of a verified .hyx file. Passes sources
-// in other languages to their own compilers (foreign.h).
+// in other languages to their compilers (foreign.h).
 //
 // A thin driver around clang. The check pass comes first: clang's own diagnostics, then the rules
 // of halyard/kernel.h that C cannot express, which it reads from the syntax tree together with the
@@ -28,12 +28,12 @@ struct CompileOptions {
 #endif
   std::vector<std::string> include_dirs;  // for the source's own headers
   std::string clang;  // a path, or a name in PATH; empty: $HALYARD_CLANG, else clang-19 or another
-  int optimization = 3;                        // clang's -O level, 0 to 3
-  bool debug = false;                          // keep symbols and line tables in the images
+  int optimization = 3;  // clang's -O level, 0 to 3
+  bool debug = false;    // keep symbols and line tables in the images
   // A CPU's image reports an access outside a binding, tile or array (kernel/cpu_checked.h), a
   // GPU's traps an index outside a tensor.
   bool checked = false;
-  bool checked_cpu = false;  // the same of the images for CPUs; the others are as without
+  bool checked_cpu = false;                    // `checked` only for the images for CPUs
   std::string* warnings = nullptr;             // receives clang's warnings, if any
   std::vector<std::string>* inputs = nullptr;  // receives the paths of all files that were read
 };

@@ -26,8 +26,8 @@ using base::content_hash;
 
 constexpr std::size_t kMaxInputBytes = std::size_t{16} << 20;
 
-// Text that makes a result depend on more than the files that clang read. The last one is in two
-// parts: otherwise ccache would not cache this source, for the same reason.
+// Text that makes a result depend on more than the files that clang read. The last text is split in
+// two, because otherwise ccache would not cache this source, for the same reason.
 constexpr std::array<std::string_view, 6> kUnrepeatable = {"__DATE__",
                                                            "__TIME__",
                                                            "__TIMESTAMP__",

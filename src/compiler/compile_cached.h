@@ -3,10 +3,10 @@
 // compile() with a cache: a folder of earlier results.
 //
 // The key of a result is the hash of the source's text and path, the working directory, the
-// options, and the programs (by size and time). An entry also has the hash of every file that was
-// read, and the paths at which a new file would be found in place of one of those. It is used only
-// while all of these are unchanged. Results that depend on more are not stored: sources that use
-// the time or test whether a file exists, and files that change meanwhile.
+// options, and the programs (by size and time). An entry also records the hash of every file that
+// was read, and the paths where a new file would hide one of them. It is used only while all of
+// these are unchanged. Results with other dependencies are not stored: of sources that use the time
+// or test whether a file exists, or if files changed during the compilation.
 #pragma once
 
 #include <cstddef>

@@ -7,9 +7,9 @@
 
 namespace halyard::inline v0::compiler {
 
-// Withdraws the promise of a block's pragma, that items access different memory, for local arrays
-// and structs: clang has one of them for all items, and would keep it while it runs several items
-// at once. Scalars become registers. `ir` is textual and not yet optimised.
+// Removes the promise of a block's pragma, that items access different memory, for local arrays and
+// structs: clang has one copy of them for all items, and would keep it when it vectorises over
+// items. Scalars become registers. `ir` is textual and not yet optimised.
 void share_local_arrays(std::string& ir);
 
 }  // namespace halyard::inline v0::compiler

@@ -14,8 +14,8 @@ namespace halyard::inline v0::compiler {
 
 class Diagnostics {
  public:
-  // Adds a line for the first violation at a place: others there follow from it, or are the same in
-  // a declaration that the tree holds twice.
+  // Adds a line for the first violation at a place. Others at the same place follow from it, or
+  // come from a declaration that the tree contains twice.
   void complain(const Json& node, std::string_view what) {
     const Location at = location_of(node);
     const std::string place = fmt::format("{}:{}:{}: error: ", at.file, at.line, at.column);

@@ -26,7 +26,7 @@ const Json* selected(const Json& selection) {
   return nullptr;
 }
 
-// One step from an expression towards its variable; null if there is none.
+// One step from an expression towards its variable; null if there is no such step.
 const Json* behind(const Json& expression, const std::string& kind) {
   static constexpr std::array<std::string_view, 6> kTransparent = {
       "ParenExpr",  "ImplicitCastExpr",     "CStyleCastExpr",
@@ -114,7 +114,7 @@ std::optional<std::int64_t> constant_of(const Json& expression) {
   }
   if (kind != "BinaryOperator") return std::nullopt;
   const auto left = constant_of(at.at("inner").at(0)), right = constant_of(at.at("inner").at(1));
-  // So small that nothing overflows.
+  // Small enough that nothing overflows.
   constexpr std::int64_t kLimit = std::int64_t{1} << 31;
   if (!left || !right || std::abs(*left) > kLimit || std::abs(*right) > kLimit) return std::nullopt;
   if (opcode == "+") return *left + *right;
@@ -141,7 +141,8 @@ const Json* atomic_operand(const Json& node) {
 }
 
 const Json* loop_of_block(const Json& directive) {
-  // Each of these contains the next one, and after it nodes that the tree has elsewhere too.
+  // Each of these kinds contains the next one first, and then nodes that also occur elsewhere in
+  // the tree.
   const Json* at = &directive;
   for (const std::string_view kind : {"CapturedStmt", "CapturedDecl", "ForStmt"}) {
     const auto inner = at->find("inner");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an expression of clang's syntax tree refers to, reads and writes.
+// The variables that an expression of clang's syntax tree refers to, reads and writes.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ const Json* referent(const Json& expression);
 // hy_out<rank>_y, a private value p hy_my_p.
 std::string user_name(const Json& declaration);
 
-// The value of a literal, or of a sum, difference or product of such.
+// The value of a literal, or of a sum, difference or product of literals.
 std::optional<std::int64_t> constant_of(const Json& expression);
 
 // True if the expression assigns to its first operand.
@@ -40,8 +40,8 @@ bool is_write(const Json& node);
 // The operand that an atomic operation modifies; null if the expression is not an atomic.
 const Json* atomic_operand(const Json& node);
 
-// Calls fn(argument, may_write) for the addresses, also of arrays, that a call passes. Skips the
-// first operand of an atomic.
+// Calls fn(argument, may_write) for the addresses that a call passes; an array counts as an
+// address. Skips the first operand of an atomic.
 template <class F>
 void for_each_address(const Json& node, F&& fn) {
   const std::string kind = text_of(node, "kind");
@@ -53,8 +53,8 @@ void for_each_address(const Json& node, F&& fn) {
   }
 }
 
-// Calls fn(expression) for what the expression `node` assigns to, and for the addresses that it
-// passes to a function that may write there.
+// Calls fn(expression) for the operand that `node` assigns to, and for the addresses that it passes
+// to a function that may write there.
 template <class F>
 void for_each_written(const Json& node, F&& fn) {
   if (is_write(node)) fn(node.at("inner").at(0));
@@ -64,7 +64,7 @@ void for_each_written(const Json& node, F&& fn) {
 }
 
 // The innermost loop of a block, given the directive in halyard/kernel/cpu.h's expansion of
-// HY_ITEMS. Null if there is none.
+// HY_ITEMS. Null if there is no loop.
 const Json* loop_of_block(const Json& directive);
 
 }  // namespace halyard::inline v0::compiler

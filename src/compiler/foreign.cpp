@@ -200,7 +200,7 @@ class Foreign {
                    "{}: a {} file does not describe its kernels' parameters; give a manifest",
                    options_.source, kind_.extension);
     }
-    // PTX has no names, so the metadata of an AMD image is used for it too.
+    // PTX has no names of parameters, so the metadata of an AMD image also serves for PTX.
     const auto amd = std::ranges::find_if(
         options_.targets, [](const std::string& target) { return is_of(target, kHsaco); });
     HALYARD_ASSIGN_OR_RETURN(const std::string object,
@@ -314,7 +314,7 @@ class Foreign {
     return rename_entry_point(module, entry);
   }
 
-  // Only images for Vulkan have their bindings in set 0 alone.
+  // Only images for Vulkan require that all bindings are in set 0.
   Sets sets() const {
     return std::ranges::find(options_.targets, "spirv-1.5") == options_.targets.end()
                ? Sets::kCondensed

@@ -15,8 +15,8 @@
 //
 // clang compiles .cu without CUDA's headers, and .cl with the work-item functions, barrier() and a
 // few functions of a number. A function of a device library is an error. A shader's entry point is
-// renamed to the manifest's kernel, else to the file's name. A .metal file is compiled only to find
-// its errors, if there is a Metal compiler (xcrun).
+// renamed to the manifest's kernel, otherwise to the file's name. A .metal file is compiled only to
+// find its errors, if there is a Metal compiler (xcrun).
 #pragma once
 
 #include <cstddef>
@@ -33,9 +33,9 @@ namespace halyard::inline v0::compiler {
 // True if the file's extension is one of these languages'.
 bool is_foreign(std::string_view source) noexcept;
 
-// The targets of a source, foreign or not, if none is given.
+// The default targets of a source, foreign or not.
 std::vector<std::string> default_targets(std::string_view source);
-// `names` with those in the place of "default"; also those if it is empty.
+// `names`, with "default" replaced by the default targets. An empty `names` means "default".
 std::vector<std::string> named_targets(std::string_view source, std::span<const std::string> names);
 
 // Like compile(), for a foreign source. `optimization` is clang's. Further errors:

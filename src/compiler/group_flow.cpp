@@ -24,7 +24,7 @@ constexpr std::string_view kAnyBinding = "any binding";
 
 bool is_parameter(const Json& declaration) { return is_kind(declaration, "ParmVarDecl"); }
 
-// True if it is parameter[index], and not an array of an array.
+// True for parameter[index], unless that is an array itself.
 bool is_plain_element(const Json& expression) {
   return is_kind(expression, "ArraySubscriptExpr") &&
          is_kind(without_casts(expression.at("inner").at(0)), "DeclRefExpr");
@@ -91,7 +91,7 @@ class Flow {
  private:
   std::pair<std::string, std::string> element_of(const Json& expression,
                                                  const Json& declaration) const {
-    // The sizes of a tensor are a parameter of its name that is no pointer.
+    // A parameter that has the name of a tensor but is not a pointer holds its sizes.
     if (kernel_.may_overlap && is_parameter(declaration) && has_pointer_type(declaration) &&
         std::ranges::find(kernel_.bindings, user_name(declaration), &Binding::name) !=
             kernel_.bindings.end()) {
@@ -120,12 +120,12 @@ class Flow {
   };
 
   // Assumes that a loop runs, so that its blocks count, and repeats it until no more reads are
-  // added: reads at its end meet the blocks at its start.
+  // added, because reads at its end precede the blocks at its start.
   void follow_loop(const Loop& loop, Elements& read) {
     Elements left, continued;
     Elements* const outer_break = std::exchange(at_break_, &left);
     Elements* const outer_continue = std::exchange(at_continue_, &continued);
-    // All reads found at its start so far, so that nested loops take linear time.
+    // Keeps all reads found at the loop's start so far, so that nested loops take linear time.
     Elements& start = starts_[&loop.body];
     std::size_t known = 0;
     do {

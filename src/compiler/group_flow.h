@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rule 6 of halyard/kernel.h: a block does not write what the code before it reads outside blocks,
-// on any path of the group's control flow.
+// Checks rule 6 of halyard/kernel.h: a block does not write elements that earlier code reads
+// outside of blocks, on any path of the group's control flow.
 #pragma once
 
 #include "compiler/diagnostics.h"

@@ -41,7 +41,7 @@ class Fields {
       if (std::ranges::find(names, key) == names.end()) fail("has the unknown field '{}'", key);
     }
   }
-  // Null if there is none.
+  // Null if there is no such field.
   const nlohmann::json* find(const char* key) const {
     const auto found = ok() ? object_.find(key) : object_.end();
     return ok() && found != object_.end() ? &*found : nullptr;
@@ -56,7 +56,7 @@ class Fields {
     const nlohmann::json* value = find(key);
     return value == nullptr ? otherwise : number(*value, key);
   }
-  // False without the field.
+  // False if there is no such field.
   bool flag(const char* key) {
     const nlohmann::json* value = find(key);
     if (value != nullptr && !value->is_boolean()) fail("has a '{}' that is not true or false", key);
@@ -75,7 +75,7 @@ class Fields {
     fail("has no list '{}'", key);
     return kNone;
   }
-  // One of the values from 0 on, by its to_string().
+  // An enumerator, counted from 0, by its to_string().
   template <class Enum>
   Enum named(const char* key, Enum last) {
     const std::string wanted = text(key);

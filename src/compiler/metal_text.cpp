@@ -86,7 +86,7 @@ std::size_t behind(MetalTokens tokens, std::size_t at) {
   return at;
 }
 
-// What is between [begin, end), which a text that ends early may have the other way round.
+// The tokens [begin, end). Empty if end < begin, as in a text that ends early.
 MetalTokens between(MetalTokens tokens, std::size_t begin, std::size_t end) {
   end = std::min(end, tokens.size());
   return begin < end ? tokens.subspan(begin, end - begin) : MetalTokens();
@@ -224,7 +224,7 @@ class KernelFit {
   KernelFit(const MetalText& text, const Kernel& stated, const MetalKernel& kernel)
       : text_(text), stated_(stated), kernel_(kernel) {}
 
-  // What is wrong; empty if nothing is.
+  // Why the kernel does not fit; empty if it fits.
   std::string problem() {
     const MetalVariable* buffers[2] = {};
     for (const MetalVariable& argument : kernel_.arguments) {
@@ -330,7 +330,7 @@ class KernelFit {
                            binding.name, members[i]->name);
       }
       const auto type = element(members[i]->type);
-      // Bytes stand for elements of several kinds.
+      // A binding of bytes may hold elements of several types.
       if (type && *type != binding.type && binding.type != ElementType::kUint8) {
         return fmt::format("binding {} is stated to have elements of {}; the pointer's are {}",
                            binding.name, to_string(binding.type), to_string(*type));

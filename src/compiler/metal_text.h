@@ -62,15 +62,15 @@ MetalText read_metal(std::string_view text);
 
 // The names that the text gives to types, functions and variables at file scope; also its kernels'.
 std::set<std::string, std::less<>> file_scope_names(std::string_view text);
-// The text with `suffix` after each of these words, except where one follows a dot: members of
-// Metal's own vectors have names, too.
+// The text with `suffix` after each of these words, except after a dot: members of Metal's vectors
+// have names, too.
 std::string rename_words(std::string_view text, const std::set<std::string, std::less<>>& words,
                          std::string_view suffix);
 
 // Checks that the kernels of the text that `kernels` describe have the arguments of hy-metal-2:
-// bindings, constants, and no others. A type that the text does not define, or whose layout is not
-// that of numbers one after the other, is not compared. Nor is a kernel that a template or a macro
-// makes. Returns kInvalidArgument, naming `source`, kernel and argument:
+// bindings, constants, and no others. Not compared are types that the text does not define, types
+// that are not a plain sequence of numbers, and kernels that a template or a macro defines. Returns
+// kInvalidArgument, naming `source`, kernel and argument:
 //   the name of the kernel does not occur
 //   an argument is missing, or has another space, type, access or place
 //   another argument that a launch would have to pass

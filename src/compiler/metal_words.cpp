@@ -6,7 +6,7 @@
 namespace halyard::inline v0::compiler {
 namespace {
 
-// With a space around each.
+// Each word has a space on both sides.
 constexpr std::string_view kWords =
     " alignas alignof and and_eq asm bitand bitor bool catch char16_t char32_t class compl "
     "const_cast constexpr decltype delete dynamic_cast explicit export false friend mutable "

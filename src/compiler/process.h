@@ -38,7 +38,8 @@ struct ProcessOutput {
 Result<ProcessOutput> run_process(const std::vector<std::string>& arguments,
                                   const TemporaryDirectory& scratch);
 
-// The path of an executable: `name` itself if it has a slash, else found in PATH; or empty.
+// The path of an executable: `name` itself if it has a slash, otherwise found in PATH; empty if it
+// is not found.
 std::string find_program(std::string_view name);
 // Like find_program(). Errors: kUnavailable, naming the package to install.
 Result<std::string> find_tool(std::string_view name, std::string_view package);
@@ -46,7 +47,7 @@ Result<std::string> find_tool(std::string_view name, std::string_view package);
 // Reads a whole file. Errors: kNotFound; kUnavailable; kResourceExhausted above `most` bytes.
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t most);
 
-// Limit of a source, a manifest or a rule, which bounds the cost of a mistaken path.
+// Limit for a source, a manifest or a rule; bounds the cost of a mistaken path.
 inline constexpr std::size_t kMaxSourceBytes = std::size_t{16} << 20;
 // Errors: kUnavailable; the file may then exist in part.
 Status write_file(const std::filesystem::path& path, std::string_view text);

@@ -21,7 +21,7 @@
 
 namespace halyard::inline v0::compiler {
 
-// Thrown for what a shader cannot express.
+// Thrown for constructs that a shader cannot express.
 struct Rejection {
   Location at;
   std::string what;
@@ -64,8 +64,8 @@ class Emitter {
 
   Emitter(const Program& program, const ShaderLanguage& language);
 
-  // Adds the function, and before it those that it calls, to definitions(). `caller` is the place
-  // of the call. Throws Rejection.
+  // Adds the function to definitions(), after the functions that it calls. `caller` is the place of
+  // the call. Throws Rejection.
   void need(const std::string& function, const Json& caller);
 
   // Writes the statements of a body with these parameters, by id.
@@ -89,8 +89,8 @@ class Emitter {
 
   // shader_expression.cpp
   Text expression(const Json& node);
-  // The same for what is assigned to or whose value is unused: an element of a buffer as it is
-  // stored.
+  // The same for an expression that is assigned to or whose value is unused: an element of a buffer
+  // keeps its stored type.
   Text place(const Json& node);
   std::string value(const Json& node);      // with its type in C
   std::string operand(const Json& node);    // the same, in parentheses if needed
@@ -138,7 +138,7 @@ class Emitter {
 };
 
 const Json& child(const Json& node, std::size_t index);
-// The node without parentheses and casts that change nothing; of _Generic, the chosen expression.
+// The node without parentheses and casts that change nothing. For _Generic, the chosen expression.
 const Json& bare(const Json& node);
 // True if evaluating it twice, or not at all, differs from evaluating it once.
 bool has_effects(const Json& node);

@@ -44,7 +44,7 @@ bool is_step(const Json& node) {
   return is_kind(node, "UnaryOperator") && (opcode == "++" || opcode == "--");
 }
 
-// The operand of an index that is the array or pointer.
+// The array or pointer of a subscript expression.
 const Json& indexed(const Json& node) { return child(node, is_pointer(child(node, 1)) ? 1 : 0); }
 
 }  // namespace
@@ -250,7 +250,7 @@ std::optional<float> Emitter::constant(const Json& node) const {
   return {};
 }
 
-// A constant rounded to half; of a double, only one that is a float.
+// The value of a constant, rounded to half. A double must be exact as a float.
 std::optional<float> Emitter::half_constant(const Json& node) const {
   std::optional<float> known = constant(node);
   if (const auto literal = known ? std::nullopt : literal_of(node)) {
@@ -275,7 +275,7 @@ Emitter::Text Emitter::number(float number) const {
   return {text + "f", number >= 0.0f};
 }
 
-// Without `narrow`, the value before its low bits are kept or it is rounded.
+// Without `narrow`, returns the value before truncation or rounding.
 Emitter::Text Emitter::cast(const Json& node, bool narrow) {
   const std::string kind = text_of(node, "castKind");
   const Json& from = child(node, 0);
@@ -442,7 +442,7 @@ Emitter::Text Emitter::reference(const Json& node) {
 
 bool Emitter::is_stored(const Json& node) {
   const Json* at = &bare(node);
-  // The value of an assignment is the element's.
+  // The value of an assignment is the value of its left side.
   while (is_kind(*at, "CompoundAssignOperator") || text_of(*at, "opcode") == "=" || is_step(*at)) {
     at = &bare(child(*at, 0));
   }
@@ -549,7 +549,7 @@ Emitter::Text Emitter::call(const Json& node) {
     return Text{fmt::format("{}({})", function, arguments), true,
                 types_.of(node).base == Base::kBool};
   };
-  // Unions in C.
+  // The headers implement these with unions.
   if (name == "hy_float_as_uint") return called(language_.bits_from_float());
   if (name == "hy_uint_as_float") return called(language_.float_from_bits());
   if (const std::string_view builtin = language_.builtin(name); !builtin.empty()) {

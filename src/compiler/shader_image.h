@@ -22,8 +22,8 @@ Result<std::vector<std::string>> glslang_command();
 
 // Builds the image. `tree` is clang's syntax tree of the source, as JSON, in the form of
 // shader_source.h; `kernels` are all kernels of the file. For spirv-1.5 it runs glslangValidator
-// for each kernel, and spirv-link. Errors: kInvalidArgument if the source has what the target
-// cannot express, with its line; kUnavailable if a program is missing; kInternal.
+// for each kernel, and spirv-link. Errors: kInvalidArgument, with the line, if the target cannot
+// express the source; kUnavailable if a program is missing; kInternal.
 Result<Image> build_shader_image(const Target& target, std::string_view tree,
                                  std::span<const Kernel> kernels,
                                  const TemporaryDirectory& scratch);

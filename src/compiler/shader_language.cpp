@@ -49,9 +49,8 @@ class Glsl final : public ShaderLanguage {
          "  return uintBitsToFloat((floatBitsToUint(x) & 0x7fffffffu) |\n"
          "                         (floatBitsToUint(y) & 0x80000000u));\n"
          "}\n"},
-        // Between a half's bits and a float. By integers: devices may lack 16-bit floats, flush
-        // their
-        // denormals, or round otherwise. A denormal half is no denormal float.
+        // Convert between a half's bits and a float, in integers: devices may lack 16-bit floats,
+        // flush their denormals, or round differently. A denormal half is a normal float.
         {"hy_float(",
          "float hy_float(uint bits) {\n"
          "  const uint magnitude = bits & 0x7fffu;\n"
@@ -142,7 +141,7 @@ class Glsl final : public ShaderLanguage {
   }
   std::string narrowed(const Type& type, std::string_view value) const override {
     if (type.base == Type::Base::kFloat) return fmt::format("hy_float(hy_half({}))", value);
-    // By operators, which constants may have.
+    // Uses operators, because constant expressions allow them.
     if (type.base == Type::Base::kUint) {
       return fmt::format("(({}) & 0x{:x}u)", value, (1u << type.bits) - 1);
     }

@@ -37,7 +37,7 @@ class ShaderLanguage {
 
   virtual std::string_view float_from_bits() const = 0;
   virtual std::string_view bits_from_float() const = 0;
-  // The function for a builtin of clang; empty if there is none.
+  // The function for a builtin of clang; empty if the language has no such function.
   virtual std::string_view builtin(std::string_view name) const = 0;
   // The function that replaces an operator; empty if the operator itself is right.
   virtual std::string_view operation(std::string_view opcode, Type::Base type) const = 0;
@@ -47,8 +47,9 @@ class ShaderLanguage {
   virtual std::string atomic(std::string_view operation, Type::Base type, Space space,
                              std::string_view element, std::string_view values) const = 0;
 
-  // Of narrow types: the name in a buffer; an element of a buffer as a value; a value as an
-  // element, which keeps the low bits or rounds; and a value after that.
+  // For narrow types. stored_name(): the name of the type in a buffer. loaded(): an element of a
+  // buffer as a value. stored(): a value as an element, by truncation or rounding. narrowed(): the
+  // value after such a store.
   virtual std::string_view stored_name(const Type& type) const = 0;
   virtual std::string loaded(const Type& type, std::string_view element) const = 0;
   virtual std::string stored(const Type& type, std::string_view value) const = 0;

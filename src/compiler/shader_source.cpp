@@ -26,7 +26,7 @@ Type type_of(kernel::ElementType type) {
   return result;
 }
 
-// As it is in memory.
+// The type of an element in memory.
 std::string type_in(const ShaderLanguage& language, kernel::ElementType type) {
   const Type element = type_of(type);
   return element.is_narrow() ? std::string(language.stored_name(element)) : type_name(element);
@@ -169,7 +169,7 @@ void write_body(Emitter& emitter, const Json& body, Outside outside, ShaderText&
   emitter.body(body, std::move(outside.parameters), text);
 }
 
-// No two parameters refer to the same memory, unless the kernel says so.
+// Parameters never alias, unless the kernel declares that they may.
 std::string_view glsl_restrict(const Kernel& kernel) {
   return kernel.may_overlap ? "" : "restrict ";
 }
@@ -179,9 +179,9 @@ std::string_view glsl_restrict(const Kernel& kernel) {
 void glsl_arguments(const Kernel& kernel, ShaderText& head) {
   for (std::size_t i = 0; i < kernel.bindings.size(); ++i) {
     const Binding& binding = kernel.bindings[i];
-    // SPIR-V's NonWritable says that nothing writes this memory, which another parameter may.
+    // SPIR-V's NonWritable would mean that nothing writes this memory, but another parameter may.
     const bool is_readonly = binding.access == kernel::Access::kRead && !kernel.may_overlap;
-    // It is aligned as one element.
+    // The reference has the alignment of an element.
     head.line(
         fmt::format("layout(buffer_reference, buffer_reference_align = {}, std430) {}{}buffer "
                     "hy_binding{} {{ {} hy_e[]; }};",
@@ -207,8 +207,8 @@ void glsl_arguments(const Kernel& kernel, ShaderText& head) {
   head.line("layout(push_constant) uniform hy_launch { hy_arguments hy_a; };");
 }
 
-// Reads the whole block once: a store to a buffer could otherwise change it, as far as a compiler
-// knows.
+// Reads the whole block once, because a compiler must assume that any store to a buffer may change
+// it.
 void glsl_load_arguments(const Kernel& kernel, ShaderText& text) {
   for (std::size_t i = 0; i < kernel.bindings.size(); ++i) {
     text.line(fmt::format("{0}hy_binding{1} {2} = hy_a.hy_b{1};", glsl_restrict(kernel), i,
@@ -253,7 +253,7 @@ std::string glsl_kernel(const Program& program, const Kernel& kernel) {
   }
   write_body(emitter, writer.body(), std::move(outside), text);
   text.close();
-  // Records and functions come before what uses them.
+  // Records and functions are defined before their uses.
   const std::string definitions = emitter.definitions(text.text());
   return fmt::format("{}{}{}{}{}", glsl().prologue(), glsl_storage(kernel), head.text(),
                      definitions, text.text());

@@ -33,7 +33,7 @@ struct Type {
   bool is_narrow() const noexcept { return bits != 32; }
   // The element type of an array.
   Type element() const;
-  // The base's size times the extents; a pointer has 4 bytes, as in clang's target.
+  // The base's size times the extents. A pointer has 4 bytes, as in clang's target.
   std::uint32_t bytes() const;
 };
 
@@ -72,7 +72,7 @@ class TypeTable {
 
   void open_scope() { scopes_.emplace_back(); }
   void close_scope() { scopes_.pop_back(); }
-  // Removes and returns all scopes but the file's, for a later return to them.
+  // Removes and returns all scopes except the file's, so that they can be restored later.
   std::vector<Scope> leave();
   void come_back(std::vector<Scope> scopes);
 

@@ -59,7 +59,7 @@ enum Opcode : Word {
   kMemberDecorate = 72
 };
 
-// No chain of types is this long.
+// Longer than any chain of types.
 constexpr int kMaxDepth = 16;
 
 using Words = std::span<const Word>;

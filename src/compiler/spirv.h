@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads the compute shaders of a SPIR-V module as kernels of convention hy-vulkan-1, or of one that
-// numbers bindings over all sets.
+// Reads the compute shaders of a SPIR-V module as kernels of convention hy-vulkan-1, or of a
+// convention that numbers bindings over all sets.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace halyard::inline v0::compiler {
 
-// Whether the bytes begin as a module does, in this machine's byte order.
+// Whether the bytes begin with the magic number of a module, in this machine's byte order.
 bool is_spirv(std::string_view bytes) noexcept;
 
 enum class Sets : std::uint8_t {
@@ -22,9 +22,10 @@ enum class Sets : std::uint8_t {
 };
 
 // Returns every GLCompute entry point of `module`, with all its storage buffers and push constants.
-// Binding i is numbered as `sets` says. Its name is the variable's, or else its last member's; its
-// elements are that member's, or bytes (uint8) if it has several kinds. A vector v of push
-// constants becomes v.x, v.y and so on. Shared memory is the module's Workgroup variables.
+// Binding i is numbered as `sets` says. It has the name of the variable, or otherwise of its last
+// member. Its elements are those of the last member, or bytes (uint8) if the member has several
+// types. A vector v of push constants becomes v.x, v.y and so on. Shared memory is the module's
+// Workgroup variables.
 //
 // Errors: kInvalidArgument, naming `source`:
 //   not SPIR-V, or a damaged module
@@ -35,7 +36,7 @@ Result<std::vector<Kernel>> reflect_spirv(std::string_view source, std::string_v
                                           Sets sets = Sets::kZero);
 
 // Checks that a manifest's `kernels` are entry points of the module with the same workgroup size,
-// bindings and push constants. The manifest alone defines names, element types, ranks and tiles.
+// bindings and push constants. Names, element types, ranks and tiles come only from the manifest.
 Status fit_to_spirv(std::string_view source, std::string_view module,
                     const std::vector<Kernel>& kernels, Sets sets = Sets::kZero);
 

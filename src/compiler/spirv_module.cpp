@@ -106,7 +106,7 @@ Result<std::string> rename_entry_point(std::string_view module, std::string_view
       entry = all[2];
       return append_renamed(all, 3);
     }
-    // For tools; it comes after all entry points.
+    // OpName is for tools. It comes after all entry points.
     if (opcode == kName && all.size() > 2 && entries != 0 && all[1] == entry) {
       return append_renamed(all, 2);
     }

@@ -45,7 +45,7 @@ class Translation {
         {std::move(program), "--freeze-spec-const", path("module.spv"), "-o", path("module.spv")});
   }
 
-  // One kernel of the module, with all that it needs.
+  // Translates one kernel of the module, with its types and functions.
   Result<std::string> translate(const Kernel& kernel) {
     Result<std::string> program = find_tool("spirv-cross", "spirv-cross");
     if (!program.ok()) {
@@ -60,7 +60,7 @@ class Translation {
              path("kernel.metal"), path("module.spv")}));
     HALYARD_ASSIGN_OR_RETURN(std::string text,
                              read_file(path("kernel.metal"), kernel::kMaxHyxBytes));
-    // It numbers the buffers of a kernel from 0.
+    // spirv-cross numbers the buffers of a kernel from 0.
     if (kernel.bindings.empty() && !kernel.constants.empty()) {
       constexpr std::string_view kFirst = "[[buffer(0)]]";
       if (const std::size_t at = text.find(kFirst); at != text.npos) {
@@ -68,13 +68,13 @@ class Translation {
                      fmt::format("[[buffer({})]]", kernel::kMetalConstantsBuffer));
       }
     }
-    // Its name for the lengths of buffers, which it takes from a buffer of their own.
+    // spirv-cross takes the lengths of buffers from a separate buffer with this name.
     if (text.find("spvBufferSizeConstants") != text.npos) {
       return rejected(
           fmt::format("kernel {}: it uses the length of a buffer, which {} does not pass",
                       kernel.name, kernel::kMetalConvention));
     }
-    // It leaves out what the entry point does not use.
+    // spirv-cross omits parameters that the entry point does not use.
     const std::string begin = fmt::format("kernel void {}(", kernel.name);
     const std::string constants = fmt::format("[[buffer({})]]", kernel::kMetalConstantsBuffer);
     const std::size_t at = text.find(begin);
@@ -86,7 +86,7 @@ class Translation {
     return text;
   }
 
-  // Each text has its own types and functions, under names that they share.
+  // Joins the texts. Each has its own types and functions, whose names may be the same.
   static std::string join(const std::vector<std::string>& texts,
                           const std::vector<Kernel>& kernels) {
     // As in texts of the compiler (shader_language.cpp).

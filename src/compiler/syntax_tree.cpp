@@ -212,8 +212,8 @@ class Analyzer {
 
   // ---- Writes ----------------------------------------------------------------------------------
 
-  // Reports an assignment to a parameter itself, which would then refer to another object; on a CPU
-  // it would for the whole group.
+  // Reports an assignment to a parameter itself. The parameter would refer to another object, on a
+  // CPU for the whole group.
   void check_target(const Json& target) {
     const Json* declaration = referent(target);
     if (!has_pointer_type(target) || declaration == nullptr) return;
@@ -256,7 +256,7 @@ class Analyzer {
     });
   }
 
-  // Of an inner dimension clang itself knows the size (-Warray-bounds).
+  // Clang itself checks inner dimensions (-Warray-bounds).
   void check_index(const Json& node) {
     const Json& array = without_casts(node.at("inner").at(0));
     if (!is_kind(array, "DeclRefExpr")) return;
@@ -287,7 +287,7 @@ class Analyzer {
       complain(node, fmt::format("an atomic on '{}', which is neither a buffer nor a shared array",
                                  name));
     } else {
-      // The previous value comes from memory, also for an output.
+      // An atomic reads the previous value from memory, so even an output is read and written.
       for (Binding& binding : analysis_.kernels.back().bindings) {
         if (binding.name == name) binding.access = kernel::Access::kReadWrite;
       }
@@ -301,7 +301,7 @@ class Analyzer {
   std::set<std::string> privates_;  // parameters of this kernel of which each item has its own
   std::map<std::string, std::uint32_t> counts_;  // elements of its shared and private arrays
   bool in_body_ = false;
-  // By clang's id, of this function:
+  // Variables of this function, by clang's ids:
   std::set<std::string> outside_;  // locals that no block contains
   std::set<std::string> indices_;  // loop variables of blocks
 };

@@ -10,7 +10,7 @@ constexpr std::string_view kX86 = "x86_64-unknown-linux-gnu";
 constexpr std::string_view kArm = "aarch64-unknown-linux-gnu";
 constexpr std::string_view kNvidia = "nvptx64-nvidia-cuda";
 constexpr std::string_view kAmd = "amdgcn-amd-amdhsa";
-// Used only for its sizes of types, with 32 bits for size_t.
+// Used only for its type sizes; its size_t has 32 bits.
 constexpr std::string_view kShader = "spirv32-unknown-unknown";
 
 // A generic processor of AMD needs code objects of version 6:

@@ -15,8 +15,8 @@ struct Target {
   Family family;
   std::string_view triple;     // clang's
   std::string_view arch = {};  // clang's -march or -mcpu
-  // PTX: the language's version, the oldest of a driver that may load the image. Hsaco: the code
-  // object's, where it is not clang's own choice.
+  // PTX: the version of the language, which sets the oldest driver that loads the image. Hsaco: the
+  // version of the code object; empty for clang's default.
   std::string_view version = {};
 };
 

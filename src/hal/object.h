@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What all objects behind handles have in common. RefCounted is their first and only base: public
-// headers know them as incomplete types and hold a HandleRef<RefCounted>.
+// Helpers for the objects that handles refer to. RefCounted is their first and only base: public
+// headers declare them as incomplete types and hold a HandleRef<RefCounted>.
 #pragma once
 
 #include <cassert>
@@ -14,8 +14,8 @@
 
 namespace halyard::inline v0::hal {
 
-// What a handle of `object` (may be null) holds. The one place that checks the layout which the
-// object() functions of the public handles rely on.
+// The pointer that a handle of `object` (may be null) holds. Checks the layout that the object()
+// functions of the public handles rely on.
 template <class Object>
 RefCounted* handle_base(Object* object) noexcept {
   static_assert(std::is_base_of_v<RefCounted, Object> && std::is_final_v<Object>);
@@ -24,12 +24,12 @@ RefCounted* handle_base(Object* object) noexcept {
   return base;
 }
 
-// The answer of a call on an empty handle.
+// The error of a call on an empty handle.
 [[nodiscard]] inline Status empty_handle(std::string_view object, std::string_view operation) {
   return error(StatusCode::kInvalidArgument, "{}: {} of an empty handle", object, operation);
 }
 
-// `status` with where it happened in front: "queue cpu://0 compute: fill: <message>".
+// `status` with a prefix that names the place: "queue cpu://0 compute: fill: <message>".
 template <class... Args>
 [[nodiscard, gnu::cold, gnu::noinline]] Status at(const Status& status,
                                                   fmt::format_string<Args...> where,

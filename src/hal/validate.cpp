@@ -264,7 +264,8 @@ Status check_elements(const kernel::KernelInfo& kernel, std::size_t binding,
                 sizeof value);
     return value;
   };
-  // Products of two of 32 bits: their sum may leave 64 bits, with the size of an element as well.
+  // Each term is a product of two 32-bit numbers. Their sum may overflow 64 bits, as may its
+  // product with the element's size.
   std::uint64_t elements = 1, bytes = 0;
   bool empty = false, too_many = false;
   for (std::uint32_t d = 0; d < info.rank; ++d) {

@@ -132,7 +132,7 @@ Status Allocator::copy_out(void* target, const Buffer& source, std::uint64_t siz
           submit_copy(pool().device(), slice(slot->buffer, 0, bytes), slice(source, queued, bytes));
       if (!copied.ok()) {
         staging_->put(slot, {});
-        // With copies in flight there may be room once they are complete.
+        // If copies are in flight, there may be room once they are complete.
         if (first == nullptr) return std::move(copied).status();
         break;
       }

@@ -12,10 +12,10 @@ constexpr std::uint32_t kNoCall = ~std::uint32_t{0};
 // The calls that each queue knows to be complete when its next call starts: for each queue a list
 // of calls in the order in which it learnt of them.
 //
-// A queue forgets nothing, so the calls known when a call started are a prefix of its queue's list.
-// One number per call is therefore its vector clock. A clock of positions needs no lists but is
-// exact only if a position covers the earlier ones, which requires fifo_complete queues. Each queue
-// reads each other queue's list once in all.
+// Entries are never removed, so the calls known when a call started are a prefix of its queue's
+// list. One number per call is therefore its vector clock. A clock of positions needs no lists but
+// is exact only if a position covers the earlier ones, which requires fifo_complete queues. Each
+// queue reads each other queue's list once in all.
 class Knowledge {
  public:
   Knowledge(std::size_t queues, std::size_t calls)

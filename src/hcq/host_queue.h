@@ -46,7 +46,7 @@ class HostQueue final : private RingFeeder {
 
   Ring& ring() noexcept { return *ring_; }
 
-  // Ends it as Ring::close() does. Drops the backlog.
+  // Closes the ring (Ring::close()) and drops the backlog.
   void close() noexcept;
 
  private:

@@ -57,7 +57,7 @@ enum class Outcome : std::uint8_t {
   kDone,   // the packet is complete
   kYield,  // there is more; call again when the ring is visited next
   kJob,    // a job was started (Ring::start_...); call again when all its chunks are done
-  kFault,  // Ring::fault() was called: the ring stops for good before the end of the packet
+  kFault,  // Ring::fault() was called: the ring stops before the end of the packet, permanently
 };
 
 class Ring;

@@ -214,7 +214,7 @@ Ring::Step Ring::execute(Packet& packet, PacketKind kind, Slice& slice) noexcept
         case Outcome::kJob:
           return Step::kJob;
         case Outcome::kFault:
-          // Blocked without a signal: the role goes to close() alone.
+          // Blocked without a signal: only close() can take the role.
           write_back();
           state_.store(kBlocked, std::memory_order_release);
           return Step::kBlocked;
@@ -360,7 +360,7 @@ Outcome Ring::fault(const Status& cause) noexcept {
 }
 
 // A chunk is a seat here. A thread that leaves before the run is complete returns its seat: to be
-// claimed at once if work is left, else after recall_idle().
+// claimed at once if work is left, otherwise after recall_idle().
 bool Ring::work_on_tasks(TaskGraph& tasks, bool brief) noexcept {
   switch (tasks.work(*this, brief)) {
     case TaskGraph::Exit::kComplete: {

@@ -59,7 +59,7 @@ class Ring final : private base::Notify {
  public:
   // Limit on the bindings of a kernel whose addresses are resolved when it runs.
   static constexpr std::size_t kScratchPointers = 64;
-  // Of scratch(). Checked kernels need more than the addresses.
+  // The size of scratch(). Checked kernels need more than the addresses.
   static constexpr std::size_t kScratchBytes = 1088;
 
   // `capacity` is a number of packets, a power of two. `sequence` (may be null) receives the lane
@@ -144,8 +144,8 @@ class Ring final : private base::Notify {
 
   // Drops all packets that have not run. Waits for the running piece of work, until this time of
   // Clock::steady(). True: no work of the ring runs or will run. False: the piece still runs, and
-  // nothing will behind it; the ring and what it refers to must stay. Precondition: the producer
-  // has stopped.
+  // no work will run after it; the ring and the objects it refers to must stay alive. Precondition:
+  // the producer has stopped.
   bool close(Nanoseconds until = Deadline::kForeverTime) noexcept;
 
   // ---- For packets that are executing, in the thread that holds the role.
@@ -262,7 +262,7 @@ class Ring final : private base::Notify {
 
   // Claims. A chunk can be claimed only while its job exists, so the claiming thread may read job_.
   alignas(64) base::Atomic<std::uint32_t> unclaimed_{0};
-  base::Atomic<std::uint64_t> rest_{0};  // a chunk that was left: groups done << 16 | index, or 0
+  base::Atomic<std::uint64_t> rest_{0};  // an unfinished chunk: groups done << 16 | index, or 0
   base::Atomic<std::uint32_t> idle_seats_{0};
   base::Atomic<bool> tasks_over_{false};
   base::Atomic<std::uint32_t> finished_{0};

@@ -13,8 +13,9 @@ namespace halyard::inline v0::hcq {
 namespace {
 
 // An idle worker checks the rings this often before it sleeps, a few microseconds in all: about the
-// cost of a sleep and a wake-up. With four pauses between checks a round trip is 1.7 line round
-// trips (1.4 with one, 4 with sixteen), and the producer's lines stay mostly undisturbed.
+// cost of a sleep and a wake-up. With 4 pauses between checks a round trip takes as long as 1.7
+// round trips of a cache line (1.4 with 1 pause, 4 with 16), and the producer's cache lines stay
+// mostly undisturbed.
 constexpr int kSpinRounds = 40;
 constexpr int kPausesPerRound = 4;
 

@@ -54,8 +54,8 @@ class RunChoice {
   // Each way is tried once in this many runs.
   static constexpr std::uint32_t kTryAgain = 64;
 
-  // Synchronization takes up to 150 ns per task (three predecessors, two cores). From twice that on
-  // two threads are faster than one, and a run in order would waste time.
+  // Synchronization takes up to 150 ns per task (three predecessors, two cores). For tasks of twice
+  // that time or more, two threads are faster, and a run in order would waste time.
   static constexpr Nanoseconds kSurelyWorthSharing = 300;
 
   base::Atomic<std::uint32_t> asked_{0};

@@ -58,7 +58,7 @@ class alignas(64) SignalObject final : public RefCounted {
 
   // Links `waiter`, which receives one notify() when the value is at least `value`. False if the
   // value is reached already: the waiter is not linked and receives no call. A linked waiter keeps
-  // its place if it waits for a smaller value that is not reached yet; else it is moved.
+  // its place if it waits for a smaller value that is not reached yet; otherwise it is moved.
   bool arm(Waiter& waiter, std::uint64_t value) noexcept;
 
   // Unlinks `waiter`. True if it was linked: it receives no notify(). If false, a notify() may be

@@ -210,7 +210,7 @@ void TaskGraph::push(Seat& seat, std::uint32_t task, Ring& ring) noexcept {
   ring.recall_idle();
 }
 
-// Returns a task of the seat itself, else takes some of the roots.
+// Returns a task of the seat itself, otherwise takes some of the roots.
 std::uint32_t TaskGraph::take(Seat& seat, std::uint32_t root_batch) noexcept {
   std::uint32_t task = seat.deque.pop();
   if (task != kNone) return task;

@@ -30,7 +30,8 @@ std::string list(const std::size_t (&numbers)[kMaxRank], std::size_t rank) {
   return text;
 }
 
-// What is behind `prefix` and the kernel's name: the parameter of a type of kernel/checked.h.
+// The rest of `type` after `prefix`, the kernel's name and a separator: the parameter that a type
+// of kernel/checked.h belongs to.
 std::string_view parameter_of(std::string_view type, std::string_view prefix,
                               std::string_view kernel) noexcept {
   if (!type.starts_with(prefix)) return {};
@@ -106,11 +107,11 @@ void FaultRecord::report(std::string_view message) noexcept {
 }
 
 void handle_fault(const CheckedFault* fault) {
-  // Before report(), within which a simulation may run other work on this thread.
+  // Read before report(), in which a simulation may run other work on this thread.
   Frame* const frame = running;
   assert(frame != nullptr && "a fault outside of run_checked()");
   frame->call->faults->report(describe(*frame->call, *frame->workgroup, *fault));
-  // Over frames of the kernel, in C, and none with a destructor: that of the text has run.
+  // Skips only C frames of the kernel; no destructor is pending, as the text's has run.
   std::longjmp(frame->back, 1);
 }
 

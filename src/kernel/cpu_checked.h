@@ -27,7 +27,7 @@ inline constexpr const char* kFaultHandler = "hy_fault_handler";
 
 // struct hy_array
 struct CheckedArray {
-  const char* name;  // null behind the last
+  const char* name;  // null after the last array
   std::size_t count;
   std::size_t is_private;
 };
@@ -56,7 +56,7 @@ class FaultRecord {
   bool found() const noexcept { return found_.load(std::memory_order_acquire); }
   // kDeviceLost, with OutOfRange as its native error. Precondition: found().
   const Status& cause() const noexcept { return cause_; }
-  // Later ones change nothing.
+  // Ignored after the first fault.
   void report(std::string_view message) noexcept;
 
  private:

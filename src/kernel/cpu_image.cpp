@@ -38,7 +38,7 @@ constexpr Elf64_Half kMachine = EM_AARCH64;
 #error "CpuImage needs the ELF machine number of this processor"
 #endif
 
-// The dynamic linker trusts its input, so this checks what is cheap to check.
+// The dynamic linker trusts its input, so this makes the checks that are cheap.
 const char* elf_fault(std::span<const std::byte> image, Elf64_Half machine) {
   Elf64_Ehdr header;
   if (image.size() < sizeof(header)) return "too short for an ELF header";

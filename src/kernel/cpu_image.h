@@ -3,8 +3,8 @@
 // CpuImage: machine code of a .hyx file, loaded into this process.
 //
 // The image is an ELF shared object in a file (kernel/image_file.h). The last reference unloads it,
-// so every caller of an entry holds one. Loading runs no code beyond what the dynamic linker does;
-// the code is trusted all the same. Any thread.
+// so every caller of an entry holds a reference. Loading only runs code of the dynamic linker, but
+// the image's code is trusted. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,8 @@ class HALYARD_EXPORT CpuImage final : public RefCounted {
  public:
   enum class Runs : std::uint8_t { kUnchecked, kChecked };  // kChecked: both
 
-  // Loads the best image of `hyx` for this CPU. Errors: kUnavailable if there is none, also where
-  // there is only a checked one (cpu_checked.h) and the caller runs none; else as below.
+  // Loads the best image of `hyx` for this CPU. Errors: kUnavailable if there is no image, or only
+  // a checked image (cpu_checked.h) and `runs` excludes it; otherwise as below.
   static Result<Ref<CpuImage>> load(const Hyx& hyx, Runs runs = Runs::kUnchecked);
   // `name` is for messages. Errors:
   //   kDataLoss           not an ELF shared object for this machine, or the dynamic linker
@@ -41,8 +41,8 @@ class HALYARD_EXPORT CpuImage final : public RefCounted {
   //   kResourceExhausted or kUnavailable if the system refuses a file for it
   static Result<Ref<CpuImage>> load(std::span<const std::byte> image, std::string_view name);
 
-  // Checks that it is a shared object for the processors of `target`, which may differ from this
-  // one: else kInvalidArgument. Does not check its contents.
+  // Returns kInvalidArgument unless the image is a shared object for the processors of `target`,
+  // which may differ from this one. Does not check its contents.
   static Status check(std::span<const std::byte> image, std::string_view target,
                       std::string_view name);
 

@@ -10,7 +10,8 @@
 
 namespace halyard::inline v0::kernel {
 
-// In order, x fastest. False: `stop` became true before the last one had run.
+// Runs the workgroups in order, x fastest. False: `stop` became true before the last workgroup had
+// run.
 inline bool run_workgroups(CpuEntry entry, void* const* buffers, const void* constants,
                            const std::uint32_t (&groups)[3],
                            const base::Atomic<bool>& stop) noexcept {

@@ -17,9 +17,9 @@ namespace halyard::inline v0::kernel {
 inline constexpr std::string_view kKernargConvention = "hy-kernarg-1";
 inline constexpr std::uint32_t kAddressBytes = 8;
 
-// A SPIR-V module for Vulkan 1.2 that addresses memory as kernels of hy-kernarg-1 do: what the
-// compiler makes of .hyk. It has a GLCompute entry point for each kernel, with the kernel's name
-// and workgroup size, and no descriptors.
+// A SPIR-V module for Vulkan 1.2 that addresses memory as kernels of hy-kernarg-1 do: the
+// compiler's output for .hyk. It has a GLCompute entry point for each kernel, with the kernel's
+// name and workgroup size, and no descriptors.
 //   The push constants are 8 bytes at offset 0: the device address of an argument block, a multiple
 //   of 8. A kernel without bindings and constants never uses it.
 //   The block is the packed buffer of hy-kernarg-1: constant c is at byte
@@ -48,15 +48,15 @@ inline constexpr std::uint32_t kVulkanConstantsBytes = 128;
 //   for a binding that is only read. A kernel without bindings has no such argument. Bindings of
 //   several descriptor sets are numbered in the order of their sets, then of their numbers there.
 //   [[buffer(1)]] is the struct of constants, a reference in `constant`, with setBytes. A kernel
-//   without constants has no such argument. Metal wants as many bytes as the struct has there,
-//   which are metal_constants_length() at most. The source declares shared arrays: a launch passes
-//   no threadgroup memory.
+//   without constants has no such argument. Metal requires as many bytes as the struct has there,
+//   at most metal_constants_length(). The source declares shared arrays: a launch passes no
+//   threadgroup memory.
 // The address of a binding is a multiple of its element's size. A driver encodes the argument
 // buffer with the function's MTLArgumentEncoder for buffer 0, and makes each binding resident with
 // the usage of its access (useResource:usage:). A driver compiles the text as language version 3.0,
-// without fast mathematics: fastMathEnabled = NO, or mathMode = MTLMathModeSafe where there is one.
-// A text that wants no fused multiply-add says so itself (#pragma METAL fp contract(off)), as texts
-// of the compiler do.
+// without fast mathematics: fastMathEnabled = NO, or mathMode = MTLMathModeSafe on systems that
+// have it. A text that must not use fused multiply-add disables it (#pragma METAL fp
+// contract(off)), as the compiler's texts do.
 inline constexpr std::string_view kMetalConvention = "hy-metal-2";
 inline constexpr std::string_view kMetalTarget = "msl-3.0";
 inline constexpr std::uint32_t kMetalBindingsBuffer = 0;
@@ -66,8 +66,8 @@ inline constexpr std::uint32_t kMetalConstantsBuffer = 1;
 constexpr std::uint32_t metal_constants_length(std::uint32_t constants_bytes) noexcept {
   return (constants_bytes + 15) & ~std::uint32_t{15};
 }
-// Until hy-metal-2 binding i was [[buffer(i)]], which at most 31 bindings could be. No driver runs
-// it.
+// Before hy-metal-2, binding i was [[buffer(i)]], so there could be at most 31 bindings. No driver
+// runs this convention.
 inline constexpr std::string_view kOldMetalConvention = "hy-metal-1";
 
 }  // namespace halyard::inline v0::kernel

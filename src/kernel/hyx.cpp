@@ -23,10 +23,10 @@ constexpr flatbuffers::Verifier::Options kVerifierOptions = [] {
   return options;
 }();
 
-// Of an image's bytes in a file.
+// The alignment of an image's bytes in a file.
 constexpr std::size_t kAlignment = 16;
 
-// The end of a file: the checksum of what stands before it.
+// The checksum at the end of a file, over all bytes before it.
 using Checksum = std::array<std::uint64_t, 2>;
 
 Checksum checksum(std::span<const std::byte> buffer) noexcept {
@@ -487,7 +487,7 @@ Result<const ImageInfo*> Hyx::image_for(std::span<const std::string_view> target
       if (image.target == target && image.convention == convention) return &image;
     }
   }
-  // An image of this target that has another convention is why none was found.
+  // Names convention and target: an image of the right target may have the wrong convention.
   const auto name = [&](const ImageInfo& image) {
     if (std::ranges::find(targets, image.target) == targets.end()) return std::string(image.target);
     return base::format("{} ({})", image.target, image.convention);

@@ -41,8 +41,8 @@ class HALYARD_EXPORT Hyx {
  public:
   // Copies `bytes`; `name` names the file in messages.
   static Result<Hyx> parse(std::span<const std::byte> bytes, std::string_view name);
-  // Reads a regular file once, to its end. Errors: also those of the system, such as kNotFound and
-  // kPermissionDenied.
+  // Reads a regular file once, to its end. Further errors: those of the system, such as kNotFound
+  // and kPermissionDenied.
   static Result<Hyx> read(const std::string& path);
 
   std::string_view name() const noexcept { return name_; }

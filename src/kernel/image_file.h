@@ -14,12 +14,12 @@ struct ImageFile {
   // Creates an empty file, open for writing. If the system refuses it, the descriptor is negative
   // and the error is in errno.
   static ImageFile create() noexcept;
-  // Removes its name, if it has one on a disk, once it is loaded or not wanted.
+  // Removes its name, if it has one on a disk, once it is loaded or no longer needed.
   void remove_name() noexcept;
 
   base::Descriptor descriptor{-1};
-  // Ends with a zero; valid while the descriptor is open and before remove_name(). An array, since
-  // memory may be short where this is needed.
+  // Null-terminated; valid while the descriptor is open and before remove_name(). An array, because
+  // memory may be exhausted when it is needed.
   char path[256] = {};
 };
 

@@ -38,7 +38,7 @@ ImageFile ImageFile::create() noexcept {
   return file;
 }
 
-// The mapped image keeps the file itself.
+// The mapped image keeps the file alive.
 void ImageFile::remove_name() noexcept {
   if (path[0] == 0) return;
   native_call(kRemove, [&] { return ::unlink(path); });

@@ -61,11 +61,11 @@ struct KernelInfo {
   std::span<const EqualSizes> equal_sizes;  // of tensors, dimensions below their ranks
   std::uint32_t constants_bytes;            // of the whole struct
   std::uint32_t static_shared_bytes;
-  std::uint32_t dynamic_shared_bytes;  // what a launch must add
+  std::uint32_t dynamic_shared_bytes;  // that a launch must request
   std::string_view source;             // file name of the source, or empty
   std::uint32_t line;                  // line in `source`, from 1; 0 if unknown
-  // Bindings of one launch may overlap, also where one is written (HY_MAY_OVERLAP). False in files
-  // of older versions.
+  // The bindings of a launch may overlap even if one of them is written (HY_MAY_OVERLAP). False in
+  // files of older versions.
   bool may_overlap;
 };
 

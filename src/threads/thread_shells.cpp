@@ -88,14 +88,14 @@ Status ThreadShells::start_thread(void (*call)(void* argument), void* argument) 
 
 void ThreadShells::run(Kind& kind) noexcept {
   const base::Shell shell = shell_of(kind);
-  std::optional<base::FileSizeSignalGuard> guard;  // as long as the thread: it does nothing else
+  std::optional<base::FileSizeSignalGuard> guard;  // for the life of the thread
   if (shell == base::Shell::kFile) guard.emplace();
   while (true) {
     const std::uint32_t epoch = kind.parker.prepare();
     kind.pending.store(false, std::memory_order_seq_cst);
     // Work announced before this point is seen by step(), later work raises the epoch.
     if (work_->step(shell)) continue;
-    // What was announced before the end is done before it.
+    // Work that was announced before the shutdown has been done.
     if (stopping_.load(std::memory_order_seq_cst)) return;
     kind.parker.park(epoch, work_->next_step(shell));
   }
@@ -107,7 +107,7 @@ void ThreadShells::shutdown() noexcept {
     if (stopping_.exchange(true, std::memory_order_seq_cst)) return;
   }
   for (Kind& kind : kinds_) {
-    // A wake() reaches one sleeper; each thread that is still to sleep sees stopping_.
+    // Wakes all sleepers; a thread that is about to sleep sees stopping_.
     for (int i = 0; i < kHostThreads; ++i) kind.parker.wake();
     const int started = kind.started.load(std::memory_order_acquire);
     for (int i = 0; i < started; ++i) kind.threads[i].join();
@@ -115,7 +115,7 @@ void ThreadShells::shutdown() noexcept {
   for (base::Thread& own : own_) {
     if (own.started()) own.join();
   }
-  // What the last threads left to those that had ended before them.
+  // Steps the work that the last threads announced for shells that had already ended.
   for (bool moved = true; moved;) {
     moved = false;
     for (Kind& kind : kinds_) {

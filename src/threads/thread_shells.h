@@ -4,7 +4,7 @@
 //
 //     step the work until there is none, sleep until woken or until its next time
 //
-// Beside them are threads for one piece of work each.
+// start_thread() starts further threads, each for one piece of work.
 //
 // Issue, completion, reclaim and files have one thread each, host calls two. A kind's threads start
 // with ensure(); a runtime calls it before it accepts work for them, so that no work is ever left
@@ -23,10 +23,10 @@
 
 namespace halyard::inline v0::threads {
 
-// What the shells step.
+// The work that the shells step.
 class Work {
  public:
-  // Called by one thread at a time per kind, except kHost. True if it did something.
+  // Called by one thread at a time per kind, except kHost. True if it made progress.
   virtual bool step(base::Shell shell) noexcept = 0;
   // When step() must be called again at the latest; Deadline::kForeverTime: after a wake-up only.
   virtual Nanoseconds next_step(base::Shell shell) noexcept = 0;
@@ -45,25 +45,26 @@ class ThreadShells final : public base::WorkSource {
   ThreadShells(const ThreadShells&) = delete;
   ThreadShells& operator=(const ThreadShells&) = delete;
 
-  // `work` is stepped until shutdown(). Before the first wake().
+  // `work` is stepped until shutdown(). Call it before the first wake().
   void start(Work& work) noexcept { work_ = &work; }
 
-  // Ends and joins the threads, each when it finds no work, and steps here what they left to each
-  // other; later wake-ups do nothing. Once, and not on a shell.
+  // Ends each thread when it finds no work, joins them, and steps the work that they have announced
+  // to each other meanwhile. Later wake-ups do nothing. Call it once, and not on a shell.
   void shutdown() noexcept;
 
   Clock& clock() noexcept override { return Clock::steady(); }
 
-  // kResourceExhausted: the system refuses the thread. Of two threads for host calls one is enough;
-  // the next call tries to start the other. kFailedPrecondition after shutdown().
+  // Returns kResourceExhausted if the system refuses the thread. One of the two threads for host
+  // calls is enough; the next call tries to start the other. Returns kFailedPrecondition after
+  // shutdown().
   Status ensure(base::Shell shell) noexcept override;
 
-  // Costs one load while the shell has not yet checked for what an earlier wake-up announced. The
-  // caller has published the work by a seq_cst store or a read-modify-write.
+  // Costs only one load if an earlier wake-up is still pending. Precondition: the caller has
+  // published the work with a seq_cst store or a read-modify-write.
   void wake(base::Shell shell) noexcept override;
 
-  // kResourceExhausted: kOwnThreads run, or the system refuses one. A thread that has ended is
-  // joined by a later start or by shutdown().
+  // Returns kResourceExhausted if kOwnThreads are running, or the system refuses the thread. A
+  // later start or shutdown() joins a thread that has ended.
   Status start_thread(void (*call)(void* argument), void* argument) noexcept override;
 
   void pause(unsigned turns) noexcept override;

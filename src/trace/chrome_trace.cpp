@@ -204,7 +204,7 @@ void ChromeTrace::remember(const Place& source, const Place& target) {
   }
 }
 
-// Runs once all signals of a drain are known: the signals that ended its waits are among them.
+// Called at the end of a drain: the signals that ended its waits are known then.
 void ChromeTrace::match() {
   for (const std::uint64_t semaphore : touched_) {
     auto& [signals, waits] = timelines_[semaphore];

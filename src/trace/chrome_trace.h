@@ -30,13 +30,13 @@ namespace halyard::inline v0::trace {
 class ChromeTrace final : public Sink {
  public:
   // Appends to `out`, which the caller empties after each drain; both outlive this. At `limit`
-  // bytes the text ends with a note: what comes later is counted, but not written.
+  // bytes the text ends with a note: later events are counted, but not written.
   ChromeTrace(Tracer& tracer, std::string& out, std::uint64_t limit = kNoLimit);
   static constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
   void take(Track thread, const Record& record) override;
   void drained(std::uint64_t dropped) override;
-  // Call it after the last drain. Says how many submissions have not ended, unless events were
+  // Called after the last drain. Writes how many submissions have not ended, unless events were
   // dropped.
   void close();
 
@@ -76,7 +76,7 @@ class ChromeTrace final : public Sink {
   const int process_;
   std::uint64_t drained_ = 0;       // bytes that the drains before have appended
   std::uint64_t beyond_limit_ = 0;  // events that are left out
-  std::vector<bool> named_;  // [track]
+  std::vector<bool> named_;         // [track]
   std::vector<Record> batch_;
   Track thread_ = 0;  // of the current batch
   std::unordered_map<std::uint64_t, Timeline> timelines_;

@@ -16,7 +16,7 @@ struct ClockPair {
   std::int64_t device = 0;  // ticks
 };
 
-// Implemented by a device whose time stamps are not of the tracer's clock.
+// Implemented by devices whose timestamps come from another clock than the tracer's.
 class DeviceClock {
  public:
   virtual Result<ClockPair> read() noexcept = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// FileTrace: a tracer with a thread that writes the records to a file while the program runs. The
-// file of a killed program lacks the last moments.
+// FileTrace: a tracer with a thread that writes the records to a file while the program runs. If
+// the program is killed, the last moments are missing from the file.
 #pragma once
 
 #include <sys/types.h>
@@ -26,7 +26,8 @@ class FileTrace {
   static constexpr Nanoseconds kInterval = 50'000'000;
 
   // Replaces the file. "%p" in `path` stands for the process's number. `limit`: ChromeTrace.
-  // Errors: kFailedPrecondition if another program is writing the file; else those of the system.
+  // Errors: kFailedPrecondition if another program is writing the file; otherwise those of the
+  // system.
   static Result<std::unique_ptr<FileTrace>> open(std::string path,
                                                  std::uint64_t limit = ChromeTrace::kNoLimit);
   // Calls close().
@@ -35,9 +36,10 @@ class FileTrace {
   FileTrace& operator=(const FileTrace&) = delete;
 
   Tracer& tracer() noexcept { return tracer_; }
-  // From now on `source` is asked before each write, until close() or another call. Null: none.
+  // Calls `source` before each write from now on, until close() or another set_source(). Null: no
+  // source.
   void set_source(Source* source) noexcept { source_.store(source, std::memory_order_release); }
-  // On return everything recorded before the call is in the file, and what the source has found.
+  // Writes everything recorded before the call, and the records that the source adds, to the file.
   // Any thread.
   void flush() noexcept;
   // Writes the remaining records and the end of the file; later records are lost. May be called
@@ -68,8 +70,9 @@ class FileTrace {
   base::Thread thread_;
 };
 
-// The tracer that HALYARD_PROFILE requests, with HALYARD_PROFILE_LIMIT in MiB, or 512. Null if it
-// is not set; also if its file cannot be written, which a message on standard error says.
+// The tracer that HALYARD_PROFILE requests, with HALYARD_PROFILE_LIMIT in MiB, or 512. Null if
+// HALYARD_PROFILE is not set, or if its file cannot be written, which is reported on standard
+// error.
 std::unique_ptr<FileTrace> from_environment();
 
 }  // namespace halyard::inline v0::trace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Record: one event, as the thread that saw it recorded it. chrome_trace.h describes its form in a
-// file.
+// Record: one event, recorded by the thread that observed it. chrome_trace.h describes its form in
+// a file.
 //
 //     kSubmission   submitted ── parked ── issued ── begin ──(device)── end ── at (end was seen)
 //                   followed by its kWait and kSignal, in the same batch

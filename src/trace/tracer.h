@@ -41,7 +41,7 @@ class Sink {
   ~Sink() = default;
 };
 
-// Knows of work that has ended and is not recorded yet.
+// Finds work that has ended but is not recorded yet.
 class Source {
  public:
   // Records it. Called by a thread of the trace before it drains. `patient`: a thread waits for
@@ -64,7 +64,7 @@ class Tracer {
 
   Nanoseconds now() noexcept { return clock_.now(); }
   std::uint64_t next_id() noexcept { return next_id_.fetch_add(1, std::memory_order_relaxed); }
-  // So many are given: each to a submission, or with a kHostWait or kHostSignal.
+  // The number of ids returned so far: one for each submission, kHostWait and kHostSignal.
   std::uint64_t ids() const noexcept { return next_id_.load(std::memory_order_relaxed) - 1; }
 
   // Creates this thread's ring, which its first record would create otherwise. For threads that are
@@ -146,8 +146,8 @@ class Notes {
 
 inline void note(Tracer& tracer, const Record& record) noexcept { Notes(tracer).add(record); }
 
-// Stamps of a driver for one submission, in its device's clock. Lives as long as the submission's
-// operation.
+// A driver's timestamps for one submission, in its device's clock. Lives as long as the
+// submission's operation.
 struct Stamps {
   Tracer* tracer = nullptr;
   Track track = 0;

@@ -79,7 +79,7 @@ Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<De
   if (needs_host_blocks) {
     object->host_blocks_ = Ref<HostBlocks>::adopt(new (std::nothrow) HostBlocks);
   }
-  // From here on the handle's end closes the device, also if a later step fails.
+  // From here on dropping the handle closes the device, so a later step that fails closes it too.
   Device device(object);
   if (const bool may_block = object->impl_->frees_may_block(); may_block || object->guard_) {
     object->reclaimer_ = Ref<Reclaimer>::adopt(new (std::nothrow) Reclaimer(
@@ -151,7 +151,7 @@ Result<Queue> DeviceObject::create_queue(const QueueInfo& info, void* stream) {
   if (created == nullptr) {
     Result<Created*> opened = open_queue(info, stream);
     if (opened.status().code() == StatusCode::kResourceExhausted) {
-      // Work of one that was dropped may have ended, and no thread has seen it.
+      // A dropped queue is spare once its work has ended, which no thread may have noticed yet.
       engine().note_ended(/*patient=*/false);
       if (Created* const spare = find_spare(info, stream)) opened = spare;
     }
@@ -195,7 +195,7 @@ Result<Ref<Memory>> DeviceObject::allocate_host_memory(std::uint64_t size,
 Result<Ref<Memory>> DeviceObject::import_memory_of(Memory& other) {
   HALYARD_ASSIGN_OR_RETURN(Ref<Memory> memory,
                            driver()->import_memory(other.host_pointer(), other.size()));
-  // The importing driver undoes its import before the memory may go.
+  // The importing driver undoes its import before the memory may be freed.
   const detail::MemoryRelease release{
       .state = &other,
       .call = [](void* state) { static_cast<Memory*>(state)->release(); },
@@ -214,7 +214,7 @@ Result<Ref<CopyPath>> DeviceObject::copy_path(DeviceObject& other) {
 
 FileTransfers& DeviceObject::files() const noexcept { return registry_.files(); }
 
-// Where leak checkers can reach it.
+// Adds the device to a list that leak checkers can reach.
 void DeviceObject::keep_for_good() noexcept {
   static constinit base::Mutex mutex;
   static constinit DeviceObject* kept = nullptr;
@@ -261,8 +261,7 @@ bool DeviceObject::in_flight() noexcept {
   pools_.for_each([&](PoolObject& pool) { posted |= pool.posted(); });
   if (posted) return true;
   if (registry_.copies_in_flight(*this)) return true;
-  // Twice: work that one queue sees complete may have made work of a queue ready that was asked
-  // before.
+  // Two passes: completing work of a queue may make work of an earlier queue ready.
   for (int pass = 0; pass < 2; ++pass) {
     bool busy = false;
     for_each_queue([&](QueueObject& queue) { busy = busy || queue.in_flight(); });
@@ -274,7 +273,7 @@ bool DeviceObject::in_flight() noexcept {
 bool DeviceObject::step_retire() noexcept {
   if (!refusing_) {
     if (in_flight()) {
-      // It may wait for a device that is lost, which no other thread has noticed.
+      // The work may wait for a device whose loss no other thread has noticed.
       for_each_queue([](QueueObject& queue) { queue.watch(); });
       return false;
     }
@@ -283,7 +282,7 @@ bool DeviceObject::step_retire() noexcept {
     refusing_ = true;
   }
   if (!close_pools()) return false;
-  bool idle = true;  // each is asked: a quarantined lane of one may hold a lane of the other
+  bool idle = true;  // ask every queue: a quarantined lane of one may hold a lane of another
   for_each_queue([&](QueueObject& queue) { idle &= queue.idle(); });
   if (!idle) return false;
   const Status cause = closed(name());
@@ -300,7 +299,8 @@ bool DeviceObject::step_retire() noexcept {
     impl_.reset();
   }
   if (timeline_.keeps_for_good()) {
-    // What is kept may refer to this object, by the events of a recording. It is never destroyed.
+    // The leaked objects may refer to this device through the events of a recording, so the device
+    // is leaked too.
     keep_for_good();
     registry_.device_closed();
     return true;
@@ -375,7 +375,7 @@ Result<Buffer> Device::allocate(const BufferInfo& info) const {
   };
   Result<Ref<Memory>> memory = self.pending_frees().retry_once(allocate);
   if (memory.status().code() == StatusCode::kResourceExhausted) {
-    // Work that has ended, and that no thread has waited for, may hold some.
+    // Submissions that have ended, but that no thread has waited for, may still hold memory.
     self.engine().note_ended(/*patient=*/false);
     memory = self.pending_frees().retry_once(allocate);
   }
@@ -400,8 +400,8 @@ Result<Buffer> Device::import_descriptor(int descriptor, const BufferInfo& info)
 
 namespace {
 
-// Makes a buffer of what `import` gives; `release` is called when its memory is gone. On an error it
-// is not called.
+// Makes a buffer of the memory that `import` returns. Calls `release` when the memory is gone, but
+// not on an error.
 template <class F>
 Result<Buffer> import_by(DeviceObject* device, const char* call, std::uint64_t address,
                          std::uint64_t size, const detail::MemoryRelease& release, F&& import) {

@@ -7,8 +7,8 @@
 //
 //     open ── last handle dropped, on any thread ──> retiring ── stepped by the shell ──> closed
 //
-//     retiring:  wait for work in flight; fail what is parked; wait until no thread is inside the
-//                queues; close the driver's device; release the object
+//     retiring:  wait for work in flight; fail parked submissions; wait until no thread is inside
+//                the queues; close the driver's device; release the object
 //
 // Submissions in flight refer to memory, executables and recordings, not to handles, so they never
 // keep a device open. The object outlives its queues' work and every block of its pool.
@@ -39,29 +39,31 @@ class FileTransfers;
 
 class DeviceObject final : public RefCounted {
  public:
-  // Takes `impl`, and closes it on error.
+  // Takes ownership of `impl`, and closes it on error.
   static Result<Device> create(DriverRegistry& registry, std::unique_ptr<DeviceImpl> impl,
                                const Peers::Domains& domains);
 
-  // The URI; of the second device with it that is open, with "#2" behind it.
+  // The URI, followed by "#2" or another number if an open device already has the same URI.
   std::string_view name() const noexcept { return timeline_.name(); }
   // Every call to the driver's device goes through this.
   timeline::Entered<DeviceImpl> driver() const noexcept { return {*impl_, guard_.get()}; }
   timeline::EntryGuard* entry_guard() const noexcept { return guard_.get(); }
   const DeviceInfo& info() const noexcept { return impl_->info(); }
-  // Null where native objects are freed by whichever thread drops them.
+  // Null if the thread that drops the last reference frees a native object.
   const Ref<Reclaimer>& reclaimer() const noexcept { return reclaimer_; }
   PendingFrees& pending_frees() noexcept;  // of the runtime
-  // Counts memory that the driver has made, and lets the reclaimer free it if there is one.
+  // Adds memory from the driver to the counters, and assigns it to the reclaimer, if the device has
+  // one.
   void adopt(Memory& memory) noexcept;
   const void* memory_domain() const noexcept { return memory_domain_; }
-  // Whether its work can use memory of `owner`.
+  // Whether work of this device can use memory of `owner`.
   bool can_access(const DeviceObject& owner) const noexcept {
     return &peers_ == &owner.peers_ && peers_.can_access(domains_.memory, owner.domains_.memory);
   }
   timeline::Device& timeline() noexcept { return timeline_; }
   timeline::Engine& engine() const noexcept { return timeline_.engine(); }
-  // Whether what its queues access is checked (`?check=1`). Set before the device is given out.
+  // Whether the accesses of its queues are checked (`?check=1`). Constant once a user has the
+  // device.
   bool checks() const noexcept { return checks_; }
   void set_checks(bool checks) noexcept { checks_ = checks; }
   BlockPool& blocks() noexcept { return blocks_; }
@@ -69,8 +71,9 @@ class DeviceObject final : public RefCounted {
   // Allocates memory for bytes that the device copies. Precondition: it needs host blocks.
   Result<HostBlock> allocate_host_block(std::uint64_t size);
   bool works_in_host_memory() const noexcept { return works_in_host_memory_; }
-  // Memory that is not counted: kHostLocal, and the host memory of another device, which this one
-  // then keeps. kUnimplemented or kInvalidArgument: it cannot import that.
+  // Memory that is not counted: allocate_host_memory() returns kHostLocal memory,
+  // import_memory_of() host memory of another device, which it retains. Returns kUnimplemented or
+  // kInvalidArgument if the device cannot import it.
   Result<Ref<Memory>> allocate_host_memory(std::uint64_t size, std::uint64_t alignment);
   Result<Ref<Memory>> import_memory_of(Memory& other);
   const DeviceLimits& limits() const noexcept { return limits_; }
@@ -81,21 +84,23 @@ class DeviceObject final : public RefCounted {
   const Ref<MemoryCounters>& memory_counters() const noexcept { return memory_counters_; }
   base::Mutex& event_mutex() noexcept { return event_mutex_; }
   QueueObject& queue(QueueKind kind) noexcept { return queues_[static_cast<int>(kind)]; }
-  // With `stream`, on that stream of the native library's user.
+  // If `stream` is not null, the queue runs in that stream, which the user of the native library
+  // created.
   Result<Queue> create_queue(const QueueInfo& info, void* stream = nullptr);
   Result<Queue> import_stream(void* stream, std::string_view name);
 
   PoolObject& default_pool(MemoryType memory) noexcept {
     return *default_pools_[static_cast<int>(memory)];
   }
-  // The device lists a pool from its creation to its end, or to the device's.
+  // The device lists a pool until the pool or the device ends.
   void add_pool(PoolObject& pool) noexcept;
   void remove_pool(PoolObject& pool) noexcept;
-  // Lets submissions that pools hold back ask again.
+  // Makes submissions that wait for pool memory ask again.
   void retry_queues() noexcept {
     for_each_queue([](QueueObject& queue) { queue.retry(); });
   }
-  // Retires what has passed, also what no thread waits for. The reclaim shell calls this.
+  // Retires all submissions that have ended, including those that no thread waits for. Called by
+  // the reclaim shell.
   void look_at_queues() noexcept {
     for_each_queue([](QueueObject& queue) { (void)queue.in_flight(); });
   }
@@ -109,8 +114,8 @@ class DeviceObject final : public RefCounted {
   static constexpr int kMemoryTypes = 3;
   static constexpr QueueKind kQueueKinds[] = {QueueKind::kCompute, QueueKind::kCopy};
 
-  // A queue that was created. It stays till the device's end: lanes, promises and pools' frontiers
-  // name its lane.
+  // A queue that create_queue() made. It lives as long as the device: lanes, promises and frontiers
+  // of pools refer to its lane.
   struct Created {
     Created(DeviceObject& device, const QueueInfo& info, void* stream) noexcept
         : queue(device, info.kind, info.priority, stream) {}
@@ -124,7 +129,7 @@ class DeviceObject final : public RefCounted {
   ~DeviceObject() override;
   Created* find_spare(const QueueInfo& info, const void* stream);
   Result<Created*> open_queue(const QueueInfo& info, void* stream);
-  // Adds to kResourceExhausted how many queues are kept without a handle.
+  // Appends to the message of kResourceExhausted how many queues are kept without a handle.
   Status with_spare_queues(Status status) const;
   template <class F>
   void for_each_queue(F&& fn) {
@@ -161,9 +166,9 @@ class DeviceObject final : public RefCounted {
   base::IntrusiveList<PoolObject, PoolListTag> pools_;
   Ref<PoolObject> default_pools_[kMemoryTypes];
 
-  // The reclaim shell's.
+  // Used by the reclaim shell only.
   DeviceObject* next_retiring_ = nullptr;
-  bool refusing_ = false;  // the queues take nothing more
+  bool refusing_ = false;  // the queues refuse submissions
 };
 
 }  // namespace halyard::inline v0::hal

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a driver supplies to the HAL: Driver, DeviceImpl, ExecutableImpl, and timeline::NativeQueue.
+// The interface that a driver implements for the HAL: Driver, DeviceImpl, ExecutableImpl, and
+// timeline::NativeQueue.
 //
-// The HAL validates; a driver trusts its input. Every function answers a Status for what the world
-// can do and asserts nothing about the caller. Functions may be called from any thread unless said
-// otherwise and must not call back into the HAL or the engine.
+// The HAL validates; a driver trusts its input. Functions return a Status for failures of the
+// system and assert nothing about the caller. Unless noted otherwise, functions may be called from
+// any thread. They must not call the HAL or the engine.
 #pragma once
 
 #include <cstdint>
@@ -40,14 +41,15 @@ class ExecutableImpl : public Reclaimed {
   explicit ExecutableImpl(kernel::Hyx file) noexcept : file_(std::move(file)) {}
   const kernel::Hyx& file() const noexcept { return file_; }
 
-  // Called before a function is given out, each time, so that a driver compiles only what is used.
-  // The device's limits hold for it. kUnavailable: a limit that DeviceLimits does not have.
+  // Called each time before the HAL returns a function, so that a driver compiles only functions
+  // that are used. The function respects DeviceLimits. Returns kUnavailable if it exceeds a limit
+  // that DeviceLimits does not list.
   virtual Status prepare(std::uint32_t function) {
     (void)function;
     return {};
   }
 
-  // What a function occupies; the device's compiler knows.
+  // The registers and memory that a function uses, as the device's compiler reports them.
   virtual Result<FunctionResources> resources(std::uint32_t function) {
     (void)function;
     return Status(StatusCode::kUnimplemented, "the device does not say what a kernel occupies");
@@ -55,7 +57,7 @@ class ExecutableImpl : public Reclaimed {
 
   // The names of its kernels in a trace, in the file's order; empty without a tracer.
   const std::vector<trace::Name>& names() const noexcept { return names_; }
-  // Once, before it is shared.
+  // Called once, before the object is shared.
   void add_names(trace::Tracer& tracer) {
     for (const kernel::KernelInfo& kernel : file_.kernels()) {
       names_.push_back(tracer.add_name(kernel.name));
@@ -67,27 +69,29 @@ class ExecutableImpl : public Reclaimed {
   std::vector<trace::Name> names_;
 };
 
-// A timeline of the device's own that a file descriptor names; the host uses it, no lane does.
-// Retained by handles; it may outlive its device. Any thread.
+// A native timeline of the device that can be shared by file descriptor. The host uses it; lanes do
+// not. Retained by handles; it may outlive its device. Any thread.
 class SharedTimelineImpl : public Reclaimed {
  public:
   virtual Result<std::uint64_t> query() = 0;
-  // kInvalidArgument: `value` is not greater than the current one.
+  // Returns kInvalidArgument if `value` is not greater than the current value.
   virtual Status signal(std::uint64_t value) = 0;
-  // Blocks, until the steady clock shows `deadline`: kDeadlineExceeded.
+  // Blocks. Returns kDeadlineExceeded when the steady clock reaches `deadline`.
   virtual Status wait(std::uint64_t value, Nanoseconds deadline) = 0;
-  // A new descriptor. kFailedPrecondition: it was imported.
+  // Returns a new descriptor, or kFailedPrecondition if the timeline was imported.
   virtual Result<int> export_descriptor() = 0;
 };
 
-// A slow step from a file to code for one device, whose result can be kept: a driver's compiler.
+// A driver's compiler: the slow step from a file to code for one device, whose result can be
+// cached.
 class ImageBuilder {
  public:
   virtual ~ImageBuilder() = default;
-  // The builder and its target, with versions: an image built under another name is not used.
+  // Names the builder and its target, with versions. Images that were built under another name are
+  // not used.
   virtual std::string_view name() const noexcept = 0;
   virtual Result<std::vector<std::byte>> build(const kernel::Hyx& file) = 0;
-  // kDataLoss: `image` is nothing that build() gives. Takes `file` only if it succeeds.
+  // Returns kDataLoss if `image` is not a result of build(). Takes `file` only if it succeeds.
   virtual Result<Ref<ExecutableImpl>> load(kernel::Hyx&& file,
                                            std::span<const std::byte> image) = 0;
 };
@@ -99,19 +103,21 @@ class DeviceImpl {
 
   virtual const DeviceInfo& info() const noexcept = 0;
 
-  // Entered around every other call to this device, its builder and its recordings. Null: a calling
-  // thread needs no preparation. Asked once, when the device is opened.
+  // The guard that is entered around every other call to this device, its builder and its
+  // recordings. Null: a calling thread needs no preparation. Called once, when the device is
+  // opened.
   virtual timeline::EntryGuard* entry_guard() const noexcept { return nullptr; }
 
-  // Devices of equal wait domain can wait on each other's lanes natively, devices of equal memory
-  // domain can use each other's Memory. The same for the whole process: an address of the driver's,
-  // not of a device that is opened anew. A runtime takes 15 wait domains (timeline/domain.h) and 64
-  // memory domains (hal/peers.h).
+  // Devices with the same wait domain can wait on each other's lanes natively; devices with the
+  // same memory domain can use each other's Memory. A domain is constant for the process: the
+  // address of an object of the driver, not of a device that may be opened again. A runtime takes
+  // 15 wait domains (timeline/domain.h) and 64 memory domains (hal/peers.h).
   virtual const void* wait_domain() const noexcept = 0;
   virtual const void* memory_domain() const noexcept = 0;
-  // What else its lanes can wait on, and what other devices' Memory it can use: devices of any
-  // driver. Asked once for two domains, with any device of each, in both directions; the answer is
-  // for all devices of the two, for the whole process. Not asked within a domain.
+  // Whether this device's lanes can wait on lanes of another wait domain, and whether it can use
+  // memory of another memory domain; the other device may belong to any driver. Called once for
+  // each pair of domains and direction, with any device of each domain. The result holds for all
+  // devices of the two domains for the life of the process. Not called within a domain.
   virtual bool can_wait_on(const DeviceImpl& producer) const noexcept {
     return wait_domain() == producer.wait_domain();
   }
@@ -120,40 +126,44 @@ class DeviceImpl {
   }
 
   // True: freeing memory, unloading an executable or destroying a recording may block or call the
-  // native library, so the HAL has the last reference of each dropped on the reclaim thread.
+  // native library, so the HAL drops the last reference to each of them on the reclaim thread.
   virtual bool frees_may_block() const noexcept { return false; }
 
-  // True: any address of the host is memory of this device, as good as its own: import_memory()
-  // costs nothing. Then it copies from and to host memory of other drivers directly.
+  // True: the device can use any host address like its own memory, so import_memory() costs
+  // nothing. The HAL then copies directly between this device and host memory of other drivers.
   virtual bool works_in_host_memory() const noexcept { return false; }
 
-  // True: the device does not copy from memory that the driver has not made. Then the bytes of
-  // updates lie in memory of allocate(), kHostLocal (UpdateCommand::source_memory).
+  // True: the device only copies from memory that the driver allocated. The HAL then keeps the
+  // bytes of updates in kHostLocal memory from allocate() (UpdateCommand::source_memory).
   virtual bool needs_host_blocks() const noexcept { return false; }
 
   // `size` may be 0; `alignment` is a power of two up to base::page_size(), or 0.
   virtual Result<Ref<Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
                                        MemoryType type) = 0;
-  // [data, data + size) of the host as kHostLocal memory. The HAL has it released when the Memory
-  // is gone; what the driver itself did for it is undone in the destructor.
+  // [data, data + size) of the host as kHostLocal memory. The HAL calls the user's release function
+  // after the Memory is destroyed; the Memory's destructor only undoes the driver's own import.
   virtual Result<Ref<Memory>> import_memory(std::byte* data, std::uint64_t size) = 0;
   // [address, address + size) of the device's own memory, which another user of the native library
-  // has allocated and keeps, as kDeviceLocal memory. kInvalidArgument: it is no such memory.
+  // has allocated and keeps, as kDeviceLocal memory. Returns kInvalidArgument if it is not such
+  // memory.
   virtual Result<Ref<Memory>> import_address(std::uint64_t address, std::uint64_t size) {
     (void)address, (void)size;
     return Status(StatusCode::kUnimplemented, "the device imports no addresses");
   }
-  // How DLPack names this device's memory, where it has an address; kCpu: not at all.
+  // The DLPack device of this device's memory, if it has addresses; kCpu if DLPack has no device
+  // for it.
   virtual dlpack::Device dlpack_device() const noexcept { return {dlpack::DeviceType::kCpu, 0}; }
-  // Memory::export_descriptor of the first, and back. import_descriptor() takes the descriptor if
-  // it succeeds. kUnimplemented: the device shares no memory.
+  // allocate_exportable() returns memory with Memory::export_descriptor(), import_descriptor()
+  // imports such a descriptor and takes ownership of it if it succeeds. Both return kUnimplemented
+  // if the device cannot share memory.
   virtual Result<Ref<Memory>> allocate_exportable(std::uint64_t, MemoryType) {
     return Status(StatusCode::kUnimplemented, "the device has no memory that can be exported");
   }
   virtual Result<Ref<Memory>> import_descriptor(int, std::uint64_t, MemoryType) {
     return Status(StatusCode::kUnimplemented, "the device imports no descriptors");
   }
-  // import_timeline() takes the descriptor if it succeeds. kUnimplemented: the device shares none.
+  // import_timeline() takes ownership of the descriptor if it succeeds. Both return kUnimplemented
+  // if the device cannot share timelines.
   virtual Result<Ref<SharedTimelineImpl>> create_shared_timeline(std::uint64_t) {
     return Status(StatusCode::kUnimplemented, "the device has no timelines that can be exported");
   }
@@ -161,33 +171,35 @@ class DeviceImpl {
     return Status(StatusCode::kUnimplemented, "the device imports no timelines");
   }
   virtual Result<Ref<ExecutableImpl>> load(kernel::Hyx file) = 0;
-  // Null: the files have the code as it runs, and load() is all there is. Else load() does both of
-  // the builder's steps.
+  // Null if the files contain code that is ready to run. Otherwise load() performs both steps of
+  // the builder.
   virtual ImageBuilder* image_builder() noexcept { return nullptr; }
   // `recording` outlives the result.
   virtual Result<std::unique_ptr<NativeCommands>> prepare(const RecordedCommands& recording) = 0;
 
-  // A fresh lane for a queue: at the start, for queues that users create, and again if the engine
-  // quarantines one. Valid until close(). A device that has no priorities ignores them.
-  // kResourceExhausted: no more fit.
+  // Opens a lane for a queue: when the device is opened, when the user creates a queue, and when
+  // the engine replaces a quarantined lane. Valid until close(). A device without priorities
+  // ignores `priority`. Returns kResourceExhausted if no more lanes fit.
   virtual Result<timeline::NativeQueue*> open_lane(QueueKind kind, QueuePriority priority) = 0;
 
-  // A lane on a stream of the native library, which stays its owner's (halyard/hal/native.h), once
-  // check_stream() has found it to be of this device. A lane whose work has ended never uses it.
+  // open_stream_lane() opens a lane on a stream that the user of the native library owns
+  // (halyard/hal/native.h), after check_stream() has verified that it belongs to this device. A
+  // lane never uses the stream after its work has ended.
   virtual Status check_stream(void*) {
     return Status(StatusCode::kUnimplemented, "the device imports no streams");
   }
   virtual Result<timeline::NativeQueue*> import_lane(void*) {
     return Status(StatusCode::kUnimplemented, "the device imports no streams");
   }
-  // Whether its lanes take the operation NativeEvent.
+  // Whether its lanes support the operation NativeEvent.
   virtual bool has_native_events() const noexcept { return false; }
 
-  // In which its queues stamp what they run; null: the tracer's own. Valid until close().
+  // The clock of the timestamps that its queues record; null: the tracer's clock. Valid until
+  // close().
   virtual trace::DeviceClock* clock() noexcept { return nullptr; }
 
-  // Nothing is in flight and nothing more will be issued: ends the device's threads. Called once,
-  // on the reclaim shell; may wait for the threads to end.
+  // Ends the device's threads. Called once, on the reclaim shell, when nothing is in flight and
+  // nothing more will be issued; may wait for the threads.
   virtual void close() = 0;
 };
 
@@ -197,8 +209,8 @@ class Driver {
   virtual std::string_view name() const noexcept = 0;
   // The devices of this machine. No driver or no device is an empty list, not an error.
   virtual Result<std::vector<DeviceInfo>> enumerate() = 0;
-  // The devices that `uri` names; unknown options and values are kInvalidArgument naming them, an
-  // ordinal beyond what there is kNotFound.
+  // Opens the devices that `uri` names. Returns kInvalidArgument, naming the option or value, if it
+  // is unknown; kNotFound if there is no device with an ordinal.
   virtual Result<std::vector<std::unique_ptr<DeviceImpl>>> open(const Uri& uri) = 0;
 };
 

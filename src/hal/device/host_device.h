@@ -11,15 +11,15 @@
 
 namespace halyard::inline v0::hal {
 
-// Everything but uri, workers and limits.max_in_flight.
+// Fills all fields except uri, workers and limits.max_in_flight.
 DeviceInfo host_device_info(std::string_view driver);
 
 struct Ordinals {
   unsigned first = 0;
   unsigned end = 0;
 };
-// The ordinals that the path of `uri` names, of `count` devices: one, or all if it is empty.
-// kNotFound.
+// The ordinal in the path of `uri`, or all `count` ordinals if the path is empty. Returns kNotFound
+// if there is no such device.
 Result<Ordinals> ordinals_of(const Uri& uri, unsigned count);
 
 }  // namespace halyard::inline v0::hal

@@ -10,14 +10,14 @@
 namespace halyard::inline v0::hal {
 namespace {
 
-// The index of `domain`, which may be new; `limit` where there is no room for it.
+// The index of `domain`, which is added if it is new. Returns `limit` if the table is full.
 std::size_t index_of(std::vector<const void*>& domains, const void* domain, std::size_t limit) {
   const auto index = static_cast<std::size_t>(std::ranges::find(domains, domain) - domains.begin());
   if (index == domains.size() && index != limit) domains.push_back(domain);
   return index;
 }
 
-// Whether this pair has not been asked; from now on it has.
+// Marks the pair as asked. True if it was not marked before.
 bool is_new(std::uint64_t* asked, unsigned one, unsigned other) noexcept {
   if (one == other || (asked[one] >> other & 1) != 0) return false;
   asked[one] |= std::uint64_t{1} << other;
@@ -28,7 +28,7 @@ bool is_new(std::uint64_t* asked, unsigned one, unsigned other) noexcept {
 }  // namespace
 
 Result<Peers::Domains> Peers::domains_of(const DeviceImpl& device) {
-  constexpr std::size_t kWaitDomains = timeline::kDomainCount - 1;  // beside the host
+  constexpr std::size_t kWaitDomains = timeline::kDomainCount - 1;  // without the host
   base::LockGuard lock(mutex_);
   const std::size_t wait = index_of(wait_domains_, device.wait_domain(), kWaitDomains);
   if (wait == kWaitDomains) {

@@ -19,7 +19,7 @@
 namespace halyard::inline v0::hal {
 namespace {
 
-// A device that was opened, and that nothing uses.
+// Closes a device that was opened and is not used.
 void close(DeviceImpl& impl) {
   const Ref<timeline::EntryGuard> guard(impl.entry_guard());
   timeline::Entered(impl, guard.get())->close();
@@ -36,7 +36,7 @@ Result<Nanoseconds> parse_duration(std::string_view name, std::string_view text)
                name, text, name);
 }
 
-// The options of every driver, which none of them sees. 0: not given.
+// Takes `hang_timeout` out of the options: drivers do not see it. 0: not given.
 Result<Nanoseconds> take_hang_timeout(Uri& uri) {
   const auto at = uri.options.find("hang_timeout");
   if (at == uri.options.end()) return Nanoseconds{0};
@@ -45,7 +45,7 @@ Result<Nanoseconds> take_hang_timeout(Uri& uri) {
   return timeout;
 }
 
-// Whether the device's work is checked for missing order.
+// Takes `check` out of the options: whether the device's work is checked for missing ordering.
 Result<bool> take_check(Uri& uri, bool by_default) {
   const auto at = uri.options.find("check");
   if (at == uri.options.end()) return by_default;
@@ -57,7 +57,7 @@ Result<bool> take_check(Uri& uri, bool by_default) {
 
 void say(std::string_view text) { std::fputs(base::format("halyard: {}\n", text).c_str(), stderr); }
 
-// HALYARD_CHECK: whether work is checked, where a URI does not say.
+// HALYARD_CHECK: whether work is checked if the URI has no option `check`.
 bool checks_by_default() {
   const char* const chosen = base::environment("HALYARD_CHECK");
   if (chosen == nullptr) return HALYARD_CHECK_BY_DEFAULT != 0;
@@ -67,7 +67,8 @@ bool checks_by_default() {
   return true;
 }
 
-// HALYARD_REPORT_WAITS: after how long a wait without a deadline says why it goes on; 0: never.
+// HALYARD_REPORT_WAITS: the time after which a wait without a deadline reports why it has not
+// ended; 0: never.
 void report_long_waits(timeline::Engine& engine) {
 #ifdef NDEBUG
   constexpr const char* kDefault = "0";
@@ -84,7 +85,7 @@ void report_long_waits(timeline::Engine& engine) {
   });
 }
 
-// The error of one URI of a list of `count`.
+// Adds the URI and its position to `status`, if the list has more than one.
 Status in_list(const Status& status, std::string_view uri, std::size_t index, std::size_t count) {
   if (count == 1) return status;
   return at(status, "{:?}, {} of {}", uri, index + 1, count);
@@ -92,21 +93,21 @@ Status in_list(const Status& status, std::string_view uri, std::size_t index, st
 
 constexpr std::size_t kMaxUris = 64;
 
-// What must be done before the native libraries end: devices close, and a trace looks at the lanes
-// for the last time. Exit handlers run in reverse order, and a driver's library registers its own
-// when a device is first opened: one of ours follows each of those.
+// Closes devices and reads the lanes into the trace for the last time, before the native libraries
+// end. Exit handlers run in reverse order, and a driver's library registers its handler when a
+// device is first opened, so we register a handler after each of those.
 void end_before_library() {
   static const pid_t process = ::getpid();
   std::atexit([] {
     if (::getpid() != process) return;  // a child of fork() has no thread that closes them
-    // A device with endless work is left to the end of the process.
+    // A device whose work does not end stays open until the process ends.
     constexpr std::chrono::seconds kPatience(2);
     process_registry().wait_for_closing(kPatience);
     trace::FileTrace* const trace = process_registry().trace();
     if (trace == nullptr) return;
     trace->flush();
     trace->set_source(nullptr);
-    trace->flush();  // the thread asks it no more
+    trace->flush();  // returns once the trace thread has stopped using the source
   });
 }
 
@@ -185,7 +186,7 @@ Result<std::vector<DriverRegistry::Target>> DriverRegistry::parse(std::string_vi
 }
 
 Status DriverRegistry::start_threads(std::string_view text) {
-  // These two must run: waits, queries and dropped handles leave work to them and cannot fail.
+  // These two must run: waits, queries and dropped handles rely on them and cannot fail.
   for (const base::Shell shell : {base::Shell::kReclaim, base::Shell::kCompletion}) {
     if (Status status = work_source_.ensure(shell); !status.ok()) {
       return at(status, "{}: the runtime's threads", text);
@@ -362,7 +363,7 @@ bool DriverRegistry::step(base::Shell shell) noexcept {
     case base::Shell::kHost:
       return engine_.step_host();
     case base::Shell::kReclaim: {
-      // Before devices close: pools that are posted hold theirs up.
+      // Runs before devices close, because a posted pool keeps its device from closing.
       const bool ran = engine_.step_reclaim();
       return step_reclaim() || ran;
     }
@@ -374,7 +375,7 @@ bool DriverRegistry::step(base::Shell shell) noexcept {
 
 Nanoseconds DriverRegistry::next_step(base::Shell shell) noexcept {
   if (shell == base::Shell::kCompletion) return engine_.next_look();
-  // A wait in the backend can end for no reason.
+  // A wait in the backend can end spuriously.
   if (shell == base::Shell::kFile && files_.in_flight()) return engine_.clock().now();
   if (shell == base::Shell::kReclaim) {
     base::LockGuard lock(mutex_);
@@ -437,7 +438,7 @@ DriverRegistry& process_registry() {
       std::atexit([] { process_registry().trace()->close(); });
     }
     made->set_driver_opened(end_before_library);
-    // Two drivers of one name would be a defect of the build; the first one serves.
+    // Two drivers with the same name would be a defect of the build; the first one is used.
     (void)register_all_drivers(*made);
     return made;
   }();

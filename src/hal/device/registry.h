@@ -6,8 +6,9 @@
 //                                                │
 //                                     engine, shells (threads)
 //
-// Semaphores and memory of one registry mean nothing to another. All functions are safe from any
-// thread. A registry outlives every handle it gave; its destructor waits for its devices to close.
+// Semaphores and memory of one registry cannot be used with another. All functions may be called
+// from any thread. A registry must outlive all handles that it returned; its destructor waits until
+// its devices are closed.
 #pragma once
 
 #include <memory>
@@ -37,26 +38,26 @@ class DriverRegistry final : private threads::Work {
   // How often the shell checks a device that cannot close yet.
   static constexpr Nanoseconds kRetireInterval = 1'000'000;
 
-  // With threads of its own, each started before the first call that needs it. `trace` (may be
-  // null) gets what happens.
+  // Owns its threads; each is started before the first call that needs it. `trace` (may be null)
+  // records events.
   explicit DriverRegistry(std::unique_ptr<trace::FileTrace> trace = nullptr);
-  // Stepped by the owner of `work_source`, which outlives this: step() when it is woken. `tracer`
-  // (may be null) outlives it and all memory of its devices.
+  // Has no threads: the owner of `work_source`, which outlives this, calls step() when it is woken.
+  // `tracer` (may be null) outlives this and all memory of its devices.
   explicit DriverRegistry(base::WorkSource& work_source, trace::Tracer* tracer = nullptr);
   // shutdown(kForever).
   ~DriverRegistry();
   DriverRegistry(const DriverRegistry&) = delete;
   DriverRegistry& operator=(const DriverRegistry&) = delete;
 
-  // kInvalidArgument if there is one of that name.
+  // Returns kInvalidArgument if a driver has the same name.
   Status add(std::unique_ptr<Driver> driver);
 
-  // `opened` is called when the first device of a driver has been opened, once for each driver, on
-  // the thread that opens it. Before the first open().
+  // Sets a function that is called once for each driver, when its first device has been opened, on
+  // the thread that opens it. Call it before the first open().
   void set_driver_opened(void (*opened)()) noexcept { driver_opened_ = opened; }
 
-  // Whether the work of devices is checked whose URI does not say (`check=0`, `check=1`). Off unless
-  // called; before the first open().
+  // The default for devices whose URI has no option `check`; off unless set. Call it before the
+  // first open().
   void check_by_default(bool check) noexcept { checks_by_default_ = check; }
 
   // Contracts in halyard/hal/device.h.
@@ -64,19 +65,19 @@ class DriverRegistry final : private threads::Work {
   Result<std::vector<Device>> open_all(std::string_view uri);
   Result<std::vector<DeviceInfo>> enumerate();
 
-  // Waits until the devices whose last handle is gone are closed, or until the deadline. Not on a
-  // thread of this runtime.
+  // Waits until the devices whose last handle is gone are closed, or until the deadline. Must not
+  // be called on a thread of this runtime.
   void wait_for_closing(Deadline deadline) noexcept;
 
-  // Waits until all devices are closed, then ends the threads. Not on a thread of this runtime.
-  // Once it is ok, nothing can be opened. kDeadlineExceeded with what still runs; it can be called
-  // again.
+  // Waits until all devices are closed, then ends the threads. Must not be called on a thread of
+  // this runtime. After it has succeeded, no device can be opened. Returns kDeadlineExceeded,
+  // naming the work that still runs; it can then be called again.
   Status shutdown(Deadline deadline);
 
-  // Work of one kind; threads::Work.
+  // Does work of one kind (threads::Work).
   bool step(base::Shell shell) noexcept override;
   Nanoseconds next_step(base::Shell shell) noexcept override;
-  // Moves each retiring device on. True if one is closed now.
+  // Steps each retiring device. True if one of them is now closed.
   bool step_reclaim() noexcept;
 
   timeline::Engine& engine() noexcept { return engine_; }
@@ -86,23 +87,25 @@ class DriverRegistry final : private threads::Work {
 
  private:
   friend class DeviceObject;
-  // Before its first queue is opened.
+  // Called before the device's first queue is opened.
   void device_opened(const DeviceImpl& device, const Peers::Domains& domains);
   void device_closing(const DeviceImpl& device) noexcept { peers_.remove(device); }
   void device_closed() noexcept;
-  // What a device is called in messages: no other that is open is called so.
+  // A name for messages, different from the names of all open devices.
   std::string take_name(const std::string& uri);
   void give_back_name(std::string_view name) noexcept;
-  // A device closes: `clock` (may be null), its own, ends, and what is noted goes to the file.
+  // Called when a device closes, with its clock (may be null), which ends: writes the recorded
+  // events to the file.
   void flush_trace(const trace::DeviceClock* clock) noexcept;
   // Hands over a device whose last handle is gone.
   void retire(DeviceObject& device) noexcept;
 
-  // For copies between two open devices that do not use each other's memory; one for each pair.
+  // The path for copies between two open devices that cannot use each other's memory; there is one
+  // for each pair.
   Result<Ref<CopyPath>> copy_path(DeviceObject& one, DeviceObject& other);
-  // Whether copies of this device are on their way, which end by themselves.
+  // Whether copies of this device are in flight; they end by themselves.
   bool copies_in_flight(const DeviceObject& device) noexcept;
-  // `device` closes.
+  // Called when `device` closes.
   void close_copy_paths(const DeviceObject& device) noexcept;
 
   // One URI of a list.
@@ -116,7 +119,7 @@ class DriverRegistry final : private threads::Work {
   Result<std::vector<Target>> parse(std::string_view text);
   Status start_threads(std::string_view text);
   void note_opened(const Driver& driver);
-  // Adds what it opens to `devices`.
+  // Adds the devices that it opens to `devices`.
   Status open_one(const Target& target, std::vector<Device>& devices);
   Result<Device> create(std::unique_ptr<DeviceImpl> impl);
   Result<Driver*> find(std::string_view name);
@@ -139,15 +142,15 @@ class DriverRegistry final : private threads::Work {
   std::vector<std::unique_ptr<Driver>> drivers_;
   std::vector<const Driver*> opened_;  // those that have opened a device
   DeviceObject* retiring_ = nullptr;
-  std::vector<std::string> names_;     // of devices
+  std::vector<std::string> names_;  // of devices
   std::size_t open_devices_ = 0;
-  std::size_t closing_devices_ = 0;  // of those: without a handle
+  std::size_t closing_devices_ = 0;  // those without a handle
   bool shut_down_ = false;
   base::Parker& none_closes_ = base::ParkerPool::acquire();
 };
 
-// The registry behind hal::open(): built on first use with every driver of this build, and never
-// destroyed, so that handles may live in static objects.
+// The registry that hal::open() uses. It is created on first use with all drivers of the build, and
+// never destroyed, so that static objects may hold handles.
 DriverRegistry& process_registry();
 
 // Generated from the enabled drivers (src/hal/CMakeLists.txt).

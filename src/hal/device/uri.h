@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Uri: which devices a user means.
+// Uri: names the devices to open.
 //
 //     cpu://1?devices=4&workers=2
 //     driver  path  options
@@ -9,7 +9,7 @@
 //   path     [A-Za-z0-9._:/-]*, may be empty
 //   options  key=value, joined by '&'; key [a-z][a-z0-9_]*, at most once; value as path, not empty
 //
-// The driver defines what a path or an option means; nothing is decoded.
+// The driver interprets path and options. Percent-encoding is not supported.
 //
 // Several URIs are separated by commas, without spaces: "cpu://,serial://?devices=2". A comma is in
 // no part of a URI, so it always separates.
@@ -33,10 +33,10 @@ struct Uri {
 
 inline constexpr std::size_t kMaxUriLength = 1024;
 
-// The URIs of a list, one or more, as they are; some may be empty.
+// Splits a list into at least one URI, unchecked; a URI may be empty.
 std::vector<std::string_view> split_uris(std::string_view text);
 
-// Pure. kInvalidArgument with the URI, the place and what is wrong there.
+// Pure. Returns kInvalidArgument with the URI, the position and the reason if the syntax is wrong.
 Result<Uri> parse_uri(std::string_view text);
 
 }  // namespace halyard::inline v0::hal

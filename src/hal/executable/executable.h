@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ExecutableObject: a driver's executable, with its device kept open. Only handles own one:
-// submissions and recordings keep the ExecutableImpl.
+// ExecutableObject: a driver's executable; keeps its device open. Only handles own it: submissions
+// and recordings retain the ExecutableImpl.
 #pragma once
 
 #include <utility>
@@ -20,13 +20,13 @@ struct CachedTag;
 
 class ExecutableObject final : public RefCounted, public base::ListHook<CachedTag> {
  public:
-  // `cache` may be null; else it knows the object from its first to its last handle.
+  // `cache` may be null; otherwise it lists the object while handles exist.
   static Result<Executable> create(DeviceObject& device, Ref<ExecutableImpl> impl,
                                    ExecutableCacheObject* cache = nullptr);
 
   DeviceObject& device() const noexcept { return *device_.get(); }
   ExecutableImpl& impl() const noexcept { return *impl_; }
-  // `kernel` of kernels(). kUnavailable if it needs more than the device has.
+  // `kernel` is an element of kernels(). Returns kUnavailable if it exceeds the device's limits.
   Result<Function> function(const kernel::KernelInfo& kernel);
   std::span<const kernel::KernelInfo> kernels() const noexcept { return impl_->file().kernels(); }
 

@@ -22,7 +22,7 @@ Result<std::optional<DiskCache>> open_disk(DeviceImpl& device, const ExecutableC
   }
   const std::string folder = base::default_cache_folder();
   if (device.image_builder() != nullptr && !folder.empty()) {
-    // The user did not ask for this folder: without it everything works, slower.
+    // The user did not request this folder; without it loads are only slower.
     Result<DiskCache> disk = DiskCache::open(folder, info.max_bytes);
     if (disk.ok()) return std::optional<DiskCache>(std::move(*disk));
   }
@@ -48,9 +48,9 @@ Result<ExecutableCache> ExecutableCacheObject::create(DeviceObject& device,
 Executable ExecutableCacheObject::find(const kernel::Hyx& file) {
   Executable found;
   executables_.for_each([&](ExecutableObject& object) {
-    // The bytes themselves: a hash could be made to collide.
+    // Compares the bytes, because a hash collision could be constructed.
     if (found || !std::ranges::equal(object.impl().file().bytes(), file.bytes())) return;
-    if (!object.retain_handle_if_any()) return;  // about to be forgotten
+    if (!object.retain_handle_if_any()) return;  // about to leave the list
     found = Executable(&object);
     object.release_handle();
   });
@@ -92,7 +92,7 @@ void ExecutableCacheObject::forget(ExecutableObject& executable) noexcept {
 
 Result<Ref<ExecutableImpl>> ExecutableCacheObject::prepare(kernel::Hyx file,
                                                            const ContentHash& content) {
-  const auto driver = device_.driver();  // the builder's calls, too, are made within its guard
+  const auto driver = device_.driver();  // its guard also covers calls to the builder
   ImageBuilder* const builder = driver->image_builder();
   if (builder == nullptr) return driver->load(std::move(file));
   const ContentHash key = base::content_hash(

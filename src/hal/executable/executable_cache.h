@@ -2,8 +2,9 @@
 //
 // ExecutableCacheObject: the live executables of a device, and the loads in progress.
 //
-// Executables hold a reference to their cache, so that the last handle of one can take it off the
-// list; the list holds nothing. A load in progress lies on its thread's stack.
+// An executable holds a reference to its cache, so that dropping its last handle can remove it from
+// the list. The list holds no references. A load in progress is an object on the stack of its
+// thread.
 #pragma once
 
 #include <cstdint>

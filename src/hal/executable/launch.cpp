@@ -27,8 +27,8 @@ std::string text_of(const Extents& extents) {
   return text;
 }
 
-// A tensor's constants in the kernel's struct, each at its place: its sizes, then its strides but
-// the last, then the tile that the launch gives.
+// Writes a tensor's constants to their places in the kernel's struct: its sizes, its strides except
+// the last, and its tile if the launch chooses it.
 class Fields {
  public:
   Fields(const kernel::KernelInfo& kernel, const kernel::BindingInfo& info, std::byte* constants)
@@ -43,11 +43,11 @@ class Fields {
   const kernel::ConstantInfo* first_;
 };
 
-// How many groups in x, y, z. Group x is the last dimension.
+// Number of groups in x, y, z. x is the last dimension.
 using Groups = std::array<std::uint64_t, 3>;
 
-// Handles what most tensors are, dense, not empty and where they fit, in one pass. False: Checked
-// has to check the tensor from the start.
+// The fast path, one pass, for tensors that are dense, not empty and in bounds, as most are. False:
+// Checked has to check the tensor from the start.
 bool put_dense(const kernel::BindingInfo& info, const Tensor& tensor, const Fields& fields,
                Groups& groups) {
   const std::size_t rank = info.rank;
@@ -58,7 +58,7 @@ bool put_dense(const kernel::BindingInfo& info, const Tensor& tensor, const Fiel
       range.buffer == nullptr || (tensor.element && *tensor.element != info.type)) {
     return false;
   }
-  const auto fits = [](std::uint64_t value) { return value - 1 < kEndOfUint - 1; };  // and no 0
+  const auto fits = [](std::uint64_t value) { return value - 1 < kEndOfUint - 1; };  // and is not 0
   std::uint64_t elements = 1;
   for (std::size_t d = rank; d-- > 0;) {
     const std::uint64_t size = tensor.sizes[d];
@@ -77,7 +77,7 @@ bool put_dense(const kernel::BindingInfo& info, const Tensor& tensor, const Fiel
          elements * size_of(info.type) <= length;
 }
 
-// One tensor, checked against its parameter step by step. Messages begin with the parameter.
+// Checks one tensor against its parameter, step by step. Messages begin with the parameter.
 class Checked {
  public:
   Checked(const kernel::BindingInfo& info, const Tensor& tensor)
@@ -101,14 +101,14 @@ class Checked {
     return check_strides();
   }
 
-  // From the first element to the end of the last, in bytes; kTooMany if they are more. Its callers
-  // have called check().
+  // Bytes from the first element to the end of the last; kTooMany if they overflow 64 bits.
+  // Precondition: check() succeeded.
   std::uint64_t span() const {
     if (is_empty()) return 0;
     std::uint64_t elements = 1;
     bool too_many = false;
     for (std::size_t d = 0; d < info_.rank; ++d) {
-      // Each below 2^64, their sum not.
+      // Each product is below 2^64; the sum may overflow.
       too_many |= __builtin_add_overflow(elements, (tensor_.sizes[d] - 1) * strides_[d], &elements);
     }
     std::uint64_t bytes = 0;
@@ -144,7 +144,8 @@ class Checked {
   static Extents dense(const Extents& sizes) {
     std::array<std::uint64_t, kMaxTensorRank> strides = {};
     strides[sizes.rank() - 1] = 1;
-    // What leaves 64 bits also leaves 32: sizes that large are refused before strides are.
+    // A stride that overflows 64 bits needs sizes beyond 32 bits, which are refused before strides
+    // are used.
     for (std::size_t d = sizes.rank() - 1; d-- > 0;) strides[d] = strides[d + 1] * sizes[d + 1];
     return View<std::uint64_t>(strides.data(), sizes.rank());
   }
@@ -196,7 +197,7 @@ class Checked {
                    info_.name, last, strides_[last]);
     }
     if (info_.access == kernel::Access::kRead || is_empty()) return {};
-    // From the smaller stride on, each steps over all that lies below it.
+    // In ascending order, each stride must step over all elements of the smaller strides.
     std::array<std::size_t, kMaxTensorRank - 1> order = {0, 1};
     if (last == 2 && strides_[1] < strides_[0]) order = {1, 0};
     std::uint64_t below = tensor_.sizes[last];
@@ -219,8 +220,8 @@ class Checked {
   Extents tile_;
 };
 
-// That `memory` has the tensor's bytes; a slot without a length, which `noted` is then, is to have
-// just them.
+// Checks that `memory` holds the tensor's bytes. If it is a slot without a length, sets the length
+// of `noted`, the slot, to these bytes.
 Status check_memory(const Checked& tensor, std::string_view name, const BindingRef& memory,
                     BindingRef* noted) {
   if (memory.indirect) {
@@ -272,12 +273,12 @@ Status check_equal_sizes(const kernel::KernelInfo& kernel, const std::byte* cons
   return {};
 }
 
-// What follows for tiles: outputs of equal sizes, be it that each equals an input's, are cut alike.
-// A kernel goes over two of them by the tile of one, and equal grids alone do not make that safe: 8
-// elements are two tiles of 4, and two of 5.
+// Outputs that the kernel declares to be of equal size, directly or through an input, must have
+// equal tiles. A kernel indexes both by the tile of either, and equal grids do not make that safe:
+// 8 elements are two tiles of 4, and also two tiles of 5.
 Status check_equal_tiles(const kernel::KernelInfo& kernel, const std::byte* constants) {
   constexpr std::size_t kRank = kernel::kMaxRank;
-  // By binding and dimension, the first one of equal size.
+  // [binding and dimension]: the first binding and dimension of equal size.
   std::array<std::uint8_t, kernel::kMaxBindings * kRank> first;
   static_assert(first.size() <= 256);
   std::iota(first.begin(), first.end(), std::uint8_t{0});
@@ -300,7 +301,7 @@ Status check_equal_tiles(const kernel::KernelInfo& kernel, const std::byte* cons
     return tile;
   };
   constexpr std::uint8_t kNone = first.size();
-  std::array<std::uint8_t, first.size()> outputs;  // the first one of that size
+  std::array<std::uint8_t, first.size()> outputs;  // the first output of that size
   outputs.fill(kNone);
   for (std::size_t i = 0; i < kernel.bindings.size(); ++i) {
     const kernel::BindingInfo& info = kernel.bindings[i];
@@ -321,8 +322,8 @@ Status check_equal_tiles(const kernel::KernelInfo& kernel, const std::byte* cons
 
 std::string text_of(const Groups& groups) { return text_of(Extents(View<std::uint64_t>(groups))); }
 
-// Writes the tensor's constants. `slot`: where its memory is noted, if it may be a slot; one
-// without a length is given the tensor's.
+// Writes the tensor's constants. `slot`: the noted memory of the tensor, if it may be a slot; a
+// slot without a length gets the tensor's length.
 Status put_tensor(const kernel::BindingInfo& info, const Tensor& tensor, const Fields& fields,
                   Groups& groups, BindingRef* slot) {
   if (put_dense(info, tensor, fields, groups)) [[likely]]
@@ -342,7 +343,7 @@ BindingRef Launch::binding(std::size_t index) const noexcept {
   return refs.empty() ? BindingRef(bindings()[index]) : refs[index];
 }
 
-// One return, so that the launch is made where the caller has it.
+// A single return, so that the launch is constructed in the caller's object.
 Result<Launch> Launch::create(const Function& function, View<Argument> arguments,
                               View<Constant> scalars) {
   Result<Launch> result{InPlace()};
@@ -425,7 +426,7 @@ Status Launch::put_scalars(View<Constant> scalars) {
       *use++ = use_of(kernel, index, scalars[i].slot());
     } else if (Status status = pack_constant(kernel, index, scalars[i], constants_.items());
                !status.ok()) [[unlikely]] {
-      constant_uses_.size = 0;  // not all of them are written
+      constant_uses_.size = 0;  // some entries are not written
       return status;
     }
   }

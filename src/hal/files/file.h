@@ -16,7 +16,7 @@ namespace halyard::inline v0::hal {
 
 class FileObject final : public RefCounted {
  public:
-  // kInvalidArgument unless `descriptor` is of a regular file.
+  // Returns kInvalidArgument unless `descriptor` refers to a regular file.
   static Result<File> create(base::Descriptor descriptor, std::string name, FileAccess access);
 
   int descriptor() const noexcept { return descriptor_.get(); }
@@ -34,7 +34,7 @@ class FileObject final : public RefCounted {
   const FileAccess access_;
 };
 
-// `error` of the system: "file <name>: <what>: No space left on device", with its name.
+// The status of an errno: "file <name>: <what>: No space left on device", with the errno's name.
 Status file_error(int error, std::string_view name, std::string_view what);
 
 }  // namespace halyard::inline v0::hal

@@ -36,7 +36,7 @@ bool FileTransfers::take_inbox() noexcept {
   return any;
 }
 
-// What it is now: it does not wait when something has come in.
+// Returns the new value: it stays false if the inbox is not empty.
 bool FileTransfers::set_waiting(bool waiting) noexcept {
   base::LockGuard lock(mutex_);
   return waiting_ = waiting && inbox_.empty();

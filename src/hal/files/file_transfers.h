@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// FileTransfers: the transfers between files and memory of one runtime, as requests of a
-// FileBackend. A state machine: start() from any thread, step() by the file shell.
+// FileTransfers: all transfers between files and memory of a runtime, split into requests to a
+// FileBackend. A state machine: any thread calls start(), the file shell calls step().
 //
 //     start ── inbox ──> pending ── a chunk each, in turn ──> requests ──> ended
 //                           └─ large ones come back ─┘          └─ short, interrupted: again
 //
-// A transfer ends when none of its requests is left; after an error no more of them are made.
+// A transfer ends when all of its requests have ended; after an error it makes no more requests.
 #pragma once
 
 #include <cstddef>
@@ -29,32 +29,33 @@ struct FileTransfer : base::ListHook<FileTransferTag> {
   std::byte* data = nullptr;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
-  // Called by the file shell at the end, the last touch: 0, an errno, or kEndOfFile.
+  // The file shell calls it when the transfer has ended and does not touch the transfer afterwards.
+  // `error`: 0, an errno, or kEndOfFile.
   void (*ended)(FileTransfer& transfer, int error) noexcept = nullptr;
 
-  // The file shell's.
-  std::uint64_t requested = 0;  // bytes from the start on that requests were made for
-  std::uint32_t requests = 0;   // that have not ended
+  // Used by the file shell only.
+  std::uint64_t requested = 0;  // bytes that requests have been made for
+  std::uint32_t requests = 0;   // in flight
   int error = 0;
 };
 
 class FileTransfers {
  public:
-  // The most bytes of one request, so that a long transfer does not delay the others.
+  // Maximum bytes of a request, so that a long transfer does not delay the others.
   static constexpr std::uint32_t kChunk = 2u << 20;
-  // That often in a row a request may move nothing without an error.
+  // A request fails after this many attempts in a row that move no bytes and report no error.
   static constexpr unsigned kMaxAttempts = 64;
 
   explicit FileTransfers(base::WorkSource& work_source) noexcept;
 
-  // Instead of what the kernel offers. Before the first transfer.
+  // Replaces the kernel's backend. Call it before the first transfer.
   void set_backend(std::unique_ptr<FileBackend> backend) noexcept;
 
   // Never blocks. Any thread.
   void start(FileTransfer& transfer) noexcept;
 
-  // True if it did something. Waits in the backend while requests are in flight and nothing else is
-  // to do. One thread at a time calls step() and in_flight().
+  // True if it made progress. Waits in the backend if requests are in flight and there is nothing
+  // else to do. One thread at a time calls step() and in_flight().
   bool step() noexcept;
   bool in_flight() const noexcept { return slots_used_ != 0; }
 

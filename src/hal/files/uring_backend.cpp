@@ -51,7 +51,7 @@ class UringBackend final : public FileBackend {
         native_call(kSetup, [&] { return syscall(SYS_io_uring_setup, kEntries, &params); })));
     event_ = base::Descriptor(
         native_call(kEvent, [] { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }));
-    // The last came with reads and writes that need no iovec, Linux 5.6.
+    // The newest of these features came with Linux 5.6, as did reads and writes without an iovec.
     constexpr unsigned kNeeded =
         IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP | IORING_FEAT_RW_CUR_POS;
     if (ring_.get() < 0 || event_.get() < 0 || (params.features & kNeeded) != kNeeded) return false;
@@ -136,7 +136,7 @@ class UringBackend final : public FileBackend {
     return static_cast<io_uring_sqe*>(entries_)[index & mask_];
   }
 
-  // A cleared one, submitted with the next io_uring_enter().
+  // Adds a cleared entry, which the next io_uring_enter() submits.
   io_uring_sqe& add() noexcept {
     const unsigned tail = *tail_;
     io_uring_sqe& entry = entry_at(tail);
@@ -165,7 +165,7 @@ class UringBackend final : public FileBackend {
     return count;
   }
 
-  // What the kernel would not take has failed.
+  // Takes back, as failed, the entries that the kernel did not accept.
   std::size_t take_back(std::span<FileRequest*, kMaxRequests> ended, std::size_t count,
                         int failure) noexcept {
     const unsigned first = load(submitted_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arena: memory of a recording, whose size the user decides. It answers null when memory is
-// exhausted. Not thread-safe.
+// Arena: memory of a recording, whose size the user decides. Allocations return null if out of
+// memory. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace halyard::inline v0::hal {
 
 using base::Array;
 
-// Bytes that stay where they are until the arena goes.
+// Bytes keep their address until the arena is destroyed.
 class Arena {
  public:
   Arena() noexcept = default;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// BlockPool: memory of submissions for what does not fit into them (binding tables, arguments,
-// update data). Freed blocks are kept by size class, so that a steady state allocates nothing.
+// BlockPool: memory for the parts of submissions that do not fit inline (binding tables, arguments,
+// update data). Freed blocks are kept by size class, so a steady state allocates nothing.
 //
 //   class   256 B   1 KiB   4 KiB   16 KiB   64 KiB
 //
@@ -22,19 +22,19 @@ class Block;
 class BlockPool {
  public:
   static constexpr std::size_t kSmallest = 256;
-  static constexpr std::size_t kClasses = 5;  // each four times the one before
+  static constexpr std::size_t kClasses = 5;  // each is 4 times the previous
   static constexpr std::size_t kLargest = kSmallest << 2 * (kClasses - 1);
   // Free blocks of a class beyond this many bytes go back to the system: a burst of submissions
   // must not hold its memory for the rest of the device's life.
   static constexpr std::size_t kMaxFreeBytes = std::size_t{16} << 20;
-  static constexpr std::size_t kMost = std::size_t{1} << 39;  // of one block: no machine has more
+  static constexpr std::size_t kMost = std::size_t{1} << 39;  // bytes; no machine has more
 
   BlockPool() = default;
   ~BlockPool();
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
 
-  // At least `size` bytes, aligned to 16. An empty block when memory is exhausted.
+  // Returns a block of at least `size` bytes, aligned to 16; an empty block if out of memory.
   Block allocate(std::size_t size) noexcept;
 
  private:

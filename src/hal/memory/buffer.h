@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// BufferObject: a range of a Memory, with its device kept open. Only handles own one: submissions
-// and recordings keep the Memory.
+// BufferObject: a range of a Memory; keeps the device open. Only handles own it: submissions and
+// recordings retain the Memory.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,8 @@ class BufferObject final : public RefCounted {
 
 [[gnu::cold]] Status beyond_the_end(std::uint64_t offset, std::uint64_t length, std::uint64_t size);
 
-// Resolves kWholeSize in `length`. kOutOfRange unless [offset, offset + length) lies in `size`.
+// Resolves kWholeSize in `length`. Returns kOutOfRange unless [offset, offset + length) lies in
+// `size`.
 inline Status resolve_length(std::uint64_t offset, std::uint64_t& length, std::uint64_t size) {
   if (offset <= size) [[likely]] {
     if (length == kWholeSize) length = size - offset;

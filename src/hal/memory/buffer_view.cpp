@@ -25,7 +25,7 @@ Result<BufferView> BufferView::create(const Buffer& buffer, ElementType element,
                  offset, element_size, to_string(element));
   }
   std::uint64_t bytes = element_size;
-  // A dimension of zero first: then the others may be anything.
+  // Checked first: if a dimension is 0, the others may have any size.
   if (std::find(shape.begin(), shape.end(), 0u) != shape.end()) bytes = 0;
   for (const std::uint64_t extent : shape) {
     if (bytes != 0 && __builtin_mul_overflow(bytes, extent, &bytes)) {

@@ -16,7 +16,7 @@
 namespace halyard::inline v0::hal {
 namespace {
 
-// As dlpack.h lays them out on machines with pointers of 64 bits.
+// The layout of dlpack.h on machines with 64-bit pointers.
 static_assert(sizeof(dlpack::Tensor) == 48 && offsetof(dlpack::Tensor, type) == 20 &&
               offsetof(dlpack::Tensor, shape) == 24 && offsetof(dlpack::Tensor, byte_offset) == 40);
 static_assert(sizeof(dlpack::ManagedTensor) == 64);
@@ -37,7 +37,7 @@ dlpack::DataType type_of(ElementType element) noexcept {
   return {code, static_cast<std::uint8_t>(8 * size_of(element)), 1};
 }
 
-// What a tensor of ours points to.
+// The context of an exported tensor.
 template <class Managed>
 struct Exported {
   Managed managed;
@@ -56,9 +56,9 @@ void delete_exported(Managed* self) {
   delete static_cast<Exported<Managed>*>(self->context);
 }
 
-// Memory that the host sees is the host's to all libraries, pinned or not, and so is that of a
-// device that works in host memory, whether or not it may be mapped. Other memory is that of its
-// device, by address.
+// Memory that the host sees is exported as host memory, pinned or not; so is all memory of a device
+// that works in host memory, even if it cannot be mapped. Other memory is exported as memory of its
+// device, by device address.
 Result<Place> place_of(const BufferView& view) {
   const BufferObject& buffer = *view.buffer().object();
   const dlpack::Device device = buffer.device().driver()->dlpack_device();
@@ -78,13 +78,13 @@ Result<Place> place_of(const BufferView& view) {
   return Place{mapping.bytes().data(), {dlpack::DeviceType::kCpu, 0}};
 }
 
-// Writes shape and strides. Of an array without elements any strides would do: these count a
-// dimension of zero as one, as NumPy and PyTorch do.
+// Writes shape and strides. The strides of an array without elements do not matter: like NumPy and
+// PyTorch, these count a dimension of 0 as 1.
 Status put_shape(const BufferView& view, std::int64_t* shape, std::int64_t* strides) {
   std::int64_t stride = 1;
   for (std::size_t d = view.rank(); d-- > 0;) {
     const std::uint64_t extent = view.shape()[d];
-    if (extent > static_cast<std::uint64_t>(INT64_MAX)) {  // another one is 0
+    if (extent > static_cast<std::uint64_t>(INT64_MAX)) {  // fits if another is 0
       return error(StatusCode::kOutOfRange, "to_dlpack: extent {} of dimension {}, above 2^63-1",
                    base::number(extent), d);
     }
@@ -125,7 +125,7 @@ bool is_of_the_host(const dlpack::Device& device) noexcept {
   return device.type == dlpack::DeviceType::kCpu || device.type == dlpack::DeviceType::kCudaHost;
 }
 
-// Whether `device` can take memory of `theirs`.
+// Checks that `device` can import memory of `theirs`.
 Status check_place(const Device& device, const dlpack::Device& theirs) {
   if (is_of_the_host(theirs)) return {};
   if (!device) return empty_handle("device", "from_dlpack");
@@ -140,7 +140,7 @@ Status check_place(const Device& device, const dlpack::Device& theirs) {
                device.info().uri, own.ordinal);
 }
 
-// The shape and element type of `tensor`, or why it cannot be taken.
+// Reads the shape and element type of `tensor`, or returns why it cannot be imported.
 Status inspect(const dlpack::Tensor& tensor, ElementType& element,
                std::uint64_t (&shape)[BufferView::kMaxRank], std::uint64_t& bytes) {
   const auto* const found = std::ranges::find_if(kElements, [&](ElementType candidate) {
@@ -168,7 +168,7 @@ Status inspect(const dlpack::Tensor& tensor, ElementType& element,
   for (std::int32_t i = tensor.rank; i-- > 0;) {
     const std::int64_t extent = tensor.shape[i];
     const auto dense = static_cast<std::int64_t>(bytes / size_of(element));
-    // The stride of a dimension of one element does not matter either.
+    // Like an array without elements, a dimension of one element may have any stride.
     if (tensor.strides != nullptr && extent > 1 && tensor.strides[i] != dense && bytes != 0) {
       return error(StatusCode::kUnimplemented,
                    "from_dlpack: stride {} of dimension {}, dense would be {}", tensor.strides[i],
@@ -184,8 +184,9 @@ Status inspect(const dlpack::Tensor& tensor, ElementType& element,
   return {};
 }
 
-// The view that the tensor is of, or a part of it, if it was made here of a buffer of `device`. An
-// import would do, but a device need not import what it has allocated and mapped itself.
+// The view behind a tensor that to_dlpack made from a buffer of `device`, or a part of it. The view
+// is used directly because a device may not be able to import memory that it allocated and mapped
+// itself.
 template <class Managed>
 std::optional<BufferView> view_of(const Device& device, const Managed& managed, ElementType element,
                                   View<std::uint64_t> shape, std::uint64_t bytes) {
@@ -216,7 +217,7 @@ Result<BufferView> take(const Device& device, Managed* managed) {
     if (managed->deleter != nullptr) managed->deleter(managed);
   };
   const View<std::uint64_t> extents(shape, static_cast<std::size_t>(tensor.rank));
-  if (bytes == 0) {  // there may be no data to import
+  if (bytes == 0) {  // the data may be null
     HALYARD_ASSIGN_OR_RETURN(const Buffer buffer,
                              device.allocate({.memory = is_of_the_host(tensor.device)
                                                             ? MemoryType::kHostLocal

@@ -35,8 +35,8 @@ void fill_freed(const PoolBlock& block) noexcept {
 void check_freed(const PoolBlock& block) noexcept {
   if (!is_checked(block)) return;
   std::uint64_t& used_to = block.slab->used_to;
-  // The deallocation ended with its device, before the device reached it. What was issued before it
-  // may run on and write to the slab, which its payload holds.
+  // The device was lost before it reached the deallocation. Earlier work may still run and write to
+  // the slab, which that work's payload keeps.
   if (block.frontier && block.frontier.lane->is_dead(block.frontier.sequence)) {
     used_to = kUnchecked;
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// HostBlocks: host memory of a driver for bytes that its device copies, such as those of updates:
-// from pageable memory a native copy blocks, or is done twice. For devices that ask for it
-// (DeviceImpl::needs_host_blocks).
+// HostBlocks: a driver's host memory for bytes that its device copies, such as the data of updates.
+// A native copy from pageable memory would block, or be staged. Used by devices with
+// DeviceImpl::needs_host_blocks.
 //
 //     chunk    a Memory of the driver, kHostLocal: 256 KiB in blocks of one size, or one block
 //     block    256 B, 1 KiB, 4 KiB ... 16 MiB; a larger one is freed when it is returned
@@ -27,18 +27,19 @@ class HostBlock;
 class HostBlocks final : public RefCounted {
  public:
   static constexpr std::uint64_t kSmallest = 256;
-  static constexpr std::uint64_t kClasses = 9;  // each four times the one before
+  static constexpr std::uint64_t kClasses = 9;  // each is 4 times the previous
   static constexpr std::uint64_t kLargest = kSmallest << 2 * (kClasses - 1);
   static constexpr std::uint64_t kChunk = 256 << 10;
   // Free blocks of a class with a chunk for each block, beyond this many bytes, are freed.
   static constexpr std::uint64_t kMaxFreeBytes = 64 << 20;
 
-  // Takes a returned block of at least `size` bytes, or an empty one if there is none.
+  // Takes a returned block of at least `size` bytes. Returns an empty HostBlock if there is no such
+  // block.
   HostBlock take(std::uint64_t size) noexcept;
   // Bytes of the chunk that add() needs for a block of `size`.
   static std::uint64_t chunk_size(std::uint64_t size) noexcept;
-  // The first block of a new chunk; the others are there to take. kResourceExhausted: no memory to
-  // keep them.
+  // Returns the first block of a new chunk and keeps the others for take(). Returns
+  // kResourceExhausted if there is no memory for the bookkeeping.
   Result<HostBlock> add(Ref<Memory> chunk, std::uint64_t size);
 
  private:
@@ -79,7 +80,7 @@ class HostBlock {
   ~HostBlock();
 
   explicit operator bool() const noexcept { return node_ != nullptr; }
-  // Of a block that is not empty:
+  // Precondition of the following: the block is not empty.
   std::byte* data() const noexcept { return memory().host_pointer() + offset(); }
   std::uint64_t size() const noexcept;
   Memory& memory() const noexcept;  // a driver's own

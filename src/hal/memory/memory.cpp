@@ -28,14 +28,14 @@ void Memory::take_serial() noexcept {
   serial_ = last_serial.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-// Calls the release function of imported memory after its last use. A lane releases what it has
-// done under its retire role, and the user's code may query the progress of that lane. So the call
+// Calls the release function of imported memory after its last use. A lane drops memory while it
+// holds its retire role, and the user's function may query the progress of that lane. So the call
 // is an effect, as callbacks are (rule 7).
 class MemoryOwner final : public timeline::WorkItem {
  public:
   explicit MemoryOwner(const detail::MemoryRelease& release) noexcept : release_(release) {}
 
-  // Its last use.
+  // Called after the last use.
   void tell() noexcept {
     if (timeline::active_list != nullptr) return timeline::EffectScope::add(*this);
     run(false);
@@ -67,7 +67,7 @@ bool Memory::on_release(const detail::MemoryRelease& release) noexcept {
 }
 
 void Memory::count_in(Ref<MemoryCounters> counters) noexcept {
-  if (!counters) return;  // there was no memory for them
+  if (!counters) return;  // creating the counters failed
   counters_ = std::move(counters);
   if (owner_ != nullptr) {
     counters_->imported_bytes.fetch_add(size_, std::memory_order_relaxed);

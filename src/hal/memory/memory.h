@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory: one allocation of a driver. Buffers are ranges of it; submissions in flight and
-// recordings retain it, so it may outlive its device: a driver's Memory must not need the device to
-// be freed.
+// Memory: one allocation of a driver. Buffers are ranges of it. Submissions in flight and
+// recordings retain it, so it may outlive its device: freeing a driver's Memory must not need the
+// device.
 //
-// Memory of a pool (hal/memory/pool.h) is a range of another one, its root, and has none before its
-// allocation is issued. So drivers ask for root and addresses when they issue or run a command, and
-// cast roots only: a root was made by a driver of its domain().
+// Memory of a pool (hal/memory/pool.h) is a range of a driver's memory, its root, which it gets
+// when its allocation is issued. So drivers read root and addresses when they issue or run a
+// command, and downcast roots only: a root was made by a driver of its domain().
 //
 //     root    memory of a driver    itself, at 0         VkBuffer, MTLBuffer + offset, CUdeviceptr
 //             memory of a pool      its slab, at an offset
@@ -27,7 +27,7 @@
 
 namespace halyard::inline v0::hal {
 
-// What a device counts of its memory; lives as long as the last of it.
+// Memory statistics of a device. They live until the last memory of the device is gone.
 struct MemoryCounters final : RefCounted {
   base::Atomic<std::uint64_t> bytes{0};
   base::Atomic<std::uint64_t> peak_bytes{0};
@@ -45,30 +45,31 @@ class MemoryOwner;
 
 class Memory : public Reclaimed {
  public:
-  // Calls `release` when this imported memory is gone. At most once, before it is shared. False:
-  // out of memory, and the caller keeps `release`.
+  // Calls `release` when this imported memory is gone. Call it at most once, before the memory is
+  // shared. Returns false if out of memory; `release` then stays with the caller.
   [[nodiscard]] bool on_release(const detail::MemoryRelease& release) noexcept;
-  // Counts it in `counters` until it is gone, as imported if it has a release function. At most
-  // once, before it is shared.
+  // Adds the memory to `counters` until it is gone, as imported memory if it has a release
+  // function. Call it at most once, before the memory is shared.
   void count_in(Ref<MemoryCounters> counters) noexcept;
 
-  // For memory that is not coherent: makes the host's writes visible to the device, or the device's
-  // to the host. Precondition: the range lies in the memory.
+  // flush() makes the host's writes visible to the device, invalidate() the device's writes to the
+  // host, for memory that is not coherent. Precondition: the range lies in the memory.
   virtual Status flush(std::uint64_t, std::uint64_t) noexcept { return {}; }
   virtual Status invalidate(std::uint64_t, std::uint64_t) noexcept { return {}; }
-  // A new descriptor of the whole memory. kFailedPrecondition: not made by allocate_exportable().
+  // Returns a new descriptor of the whole memory, or kFailedPrecondition unless
+  // allocate_exportable() made it.
   virtual Result<int> export_descriptor() {
     return Status(StatusCode::kFailedPrecondition, "the memory was not allocated as exportable");
   }
 
   std::uint64_t size() const noexcept { return size_; }
   MemoryType type() const noexcept { return type_; }
-  // Where the host sees it, or null.
+  // The host's address, or null.
   std::byte* host_pointer() const noexcept { return host_pointer_; }
-  // Where the device sees it; 0 where its memory has handles only.
+  // The device's address; 0 if the device's memory only has handles.
   std::uint64_t device_address() const noexcept { return device_address_; }
-  // The driver's memory that this is, or lies in from root_offset() on, for as long as this lives.
-  // For a pool's memory: once its allocation was issued.
+  // The driver's memory that contains this at root_offset(): itself, or a slab. Valid as long as
+  // this. Precondition for memory of a pool: its allocation was issued.
   Memory& root() const noexcept {
     assert(root_ != nullptr);
     return *root_;
@@ -78,16 +79,17 @@ class Memory : public Reclaimed {
   const void* domain() const noexcept { return domain_; }
   // Whether this is a PoolMemory.
   bool of_pool() const noexcept { return of_pool_; }
-  // Of a driver's memory: a number that no other of this process has had. An address, here or on
-  // the device, may be had again. 0: memory of a pool.
+  // For a driver's memory, a number that is unique in this process; addresses may be reused. 0 for
+  // memory of a pool.
   std::uint64_t serial() const noexcept { return serial_; }
-  // Gives memory of a pool such a number, too, for the checking mode. Once, before it is shared.
+  // Gives memory of a pool a serial number as well, for the checking mode. Called once, before the
+  // memory is shared.
   void take_serial() noexcept;
 
  protected:
   Memory(std::uint64_t size, MemoryType type, std::byte* host_pointer, std::uint64_t device_address,
          const void* domain) noexcept;
-  // Memory of a pool, without an address yet.
+  // Memory of a pool, which has no address yet.
   Memory(std::uint64_t size, MemoryType type, const void* domain) noexcept
       : size_(size), type_(type), domain_(domain), of_pool_(true) {}
   // Places it at `offset` of `root`, which outlives this.

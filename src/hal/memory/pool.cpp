@@ -53,7 +53,8 @@ void PoolObject::post() noexcept {
   engine_.post_reclaim(*this);
 }
 
-// Lets waiting allocations ask again. Queues are touched under the lock, so that close() ends it.
+// Makes waiting allocations ask again. It uses queues only under the lock, so that close() excludes
+// it.
 void PoolObject::kick() noexcept {
   timeline::EffectScope scope(engine_, timeline::EffectScope::Mode::kDefer);
   base::LockGuard lock(mutex_);
@@ -70,8 +71,8 @@ void PoolObject::reset_peak() noexcept {
   space_.reset_peak();
 }
 
-// Called under the lock, as everything up to ask(). Returned memory is for the first request that
-// waits: another one that took it might never return it.
+// Called under the lock, as are all functions up to ask(). Returned memory goes to the first
+// waiting request: another request might take it and never return it.
 bool PoolObject::must_wait_behind(const PoolRequest& request) noexcept {
   return !waiting_.empty() && &waiting_.front() != &request;
 }
@@ -87,15 +88,16 @@ bool PoolObject::can_grow(std::uint64_t size) noexcept {
   return bound <= info_.max_size && size <= info_.max_size - bound;
 }
 
-// Whether the first that waits, and so `request`, waits for what others hold, perhaps for ever.
+// Whether the first waiting request, and so `request`, needs memory that others hold, perhaps
+// forever.
 bool PoolObject::needs_a_holder(const PoolRequest& request) noexcept {
   const PoolRequest& first = waiting_.empty() ? request : waiting_.front();
   return !first.growth_failed && !can_grow(first.size) && returns_in_flight() == 0 &&
          space_.statistics().blocks != 0;
 }
 
-// Rule 30. A request that the device refuses waits only for issued deallocations, as these end by
-// themselves. The holder of the rest may be waiting for this very allocation.
+// Rule 30. A request that the device refuses waits only for issued deallocations, because they end
+// by themselves. The holder of the other memory may be waiting for this very allocation.
 Answer PoolObject::wait_or_fail(PoolRequest& request, bool given_up, bool& must_post,
                                 Status& cause) noexcept {
   if (device_ == nullptr) {
@@ -116,12 +118,12 @@ Answer PoolObject::wait_or_fail(PoolRequest& request, bool given_up, bool& must_
   if (returns_in_flight() != 0) return Answer::kLater;
   const PoolStatistics& now = space_.statistics();
   if (!request.growth_failed && now.blocks != 0) {
-    // A dropped buffer returns with its last submission, which perhaps no other thread retires. So
-    // each ask checks for it on all queues, that is every Engine::kLookInterval at the latest.
+    // The memory of a dropped buffer returns with its last submission, which perhaps no other
+    // thread retires. So each ask checks all queues for it, at least every Engine::kLookInterval.
     must_post = !std::exchange(posted_, true);
     return Answer::kLater;
   }
-  // Lost after the queue has looked for that, and before this.
+  // The device was lost after the queue's check.
   if (request.growth_failed && growth_failure_.code() == StatusCode::kDeviceLost) {
     cause = growth_failure_;
     return Answer::kFail;
@@ -137,7 +139,7 @@ Answer PoolObject::wait_or_fail(PoolRequest& request, bool given_up, bool& must_
   return Answer::kFail;
 }
 
-// Counts deallocations that are issued, and blocks of those that have ended but not yet passed. A
+// Counts issued deallocations, and blocks whose deallocation has ended but has not yet passed. A
 // deallocation that will not complete returns nothing.
 std::uint64_t PoolObject::returns_in_flight() noexcept {
   std::uint64_t count = 0;
@@ -180,7 +182,7 @@ Answer PoolObject::ask(PoolRequest& request, timeline::IssueSite& site, Status& 
     if (!taken) collect_returns(returning);
   }
   if (!taken) {
-    // The device may have passed more than was retired.
+    // The device may have passed sequences that are not retired yet.
     each_lane([&](timeline::LaneTracker& lane, std::uint64_t) { site.retire(lane); });
     site.retire_own();
     base::LockGuard lock(mutex_);
@@ -278,8 +280,8 @@ void PoolObject::trim(std::uint64_t keep_bytes) noexcept {
   post();
 }
 
-// Of the requests that a slab would serve: the one that asked may have found a block since, or have
-// been cancelled.
+// The largest size among the requests that a new slab would serve. The request that asked for it
+// may have found a block since, or have been cancelled.
 std::uint64_t PoolObject::largest_waiting() noexcept {
   std::uint64_t size = 0;
   waiting_.for_each([&](const PoolRequest& request) {
@@ -294,7 +296,7 @@ void PoolObject::run(bool) noexcept {
     delete this;
     return;
   }
-  // Submissions that return memory may have passed without a thread that waited for them.
+  // Submissions that return memory may have passed while no thread waited for them.
   device_->look_at_queues();
   for (;;) {
     PoolSlabs freed;
@@ -312,7 +314,8 @@ void PoolObject::run(bool) noexcept {
       freed = space_.take_free_slabs(keep);
       const std::uint64_t reserved = space_.statistics().reserved_bytes;
       const std::uint64_t room = info_.max_size - std::min(info_.max_size, reserved);
-      // No room: blocks were taken since it was asked; the request finds that when it asks again.
+      // If there is no room, blocks were taken since the request asked; it notices when it asks
+      // again.
       if (wanted != 0 && wanted <= room) size = std::min(std::max(wanted, info_.slab_size), room);
     }
     freed = {};
@@ -338,7 +341,7 @@ void PoolObject::grow(std::uint64_t wanted, std::uint64_t size) noexcept {
     status = Status(StatusCode::kResourceExhausted, "no memory for the bookkeeping of a slab");
   }
   if (status.ok()) {
-    wants_slab_ = false;  // set meanwhile by requests that kick() makes ask again
+    wants_slab_ = false;  // requests that kick() wakes set it again
     return;
   }
   growth_failure_ = status;
@@ -352,7 +355,7 @@ bool PoolObject::close() noexcept {
   if (posted_) return false;
   // Every waiting request asks again, and finds the pool closed.
   if (!waiting_.empty()) device_->retry_queues();
-  // From the lock's end on, the thread that drops the last reference destroys this.
+  // After the lock is released, the thread that drops the last reference destroys this.
   device_->remove_pool(*this);
   device_ = nullptr;
   freed = space_.take_free_slabs(0);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PoolObject: hands out and takes back the blocks of a PoolSpace as queues issue allocations and
-// deallocations. PoolMemory: what a buffer of a pool refers to; it has a block from the issue of
-// its allocation to that of its deallocation, or to its own end.
+// deallocations. PoolMemory: the Memory of a buffer of a pool. It has a block from the issue of its
+// allocation until its deallocation is issued or the PoolMemory is destroyed.
 //
 //     allocation:   gate ── block ──> issued: PoolMemory gets its addresses
 //                     └── none: held by its queue, and in `waiting_`, until something comes back:
 //                         a slab, a deallocation's block, or that of a buffer that is dropped
 //     deallocation: issued: the block is free, with (lane, sequence) as its frontier
 //
-// Native allocation and freeing run on the reclaim shell: the pool posts itself there. Its device
-// closes it before it ends; what outlives the device (PoolMemory in submissions of another one)
-// finds a closed pool. Nothing here calls out under the lock, but for queue marks (retry), which
-// lock nothing.
+// Native allocation and freeing run on the reclaim shell: the pool posts itself there. The device
+// closes the pool before it closes itself; a PoolMemory that outlives the device, in submissions of
+// another device, finds a closed pool. Under the lock nothing here calls other components, except
+// queue marks (retry), which take no lock.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ namespace halyard::inline v0::hal {
 
 class DeviceObject;
 
-// What an allocation in a queue asks for; part of its payload.
+// The request of a queued allocation; part of its payload.
 struct WaitingTag {};
 struct PoolRequest : base::ListHook<WaitingTag> {  // on the list: it waits
   std::uint64_t size = 0;                          // of the block
@@ -45,7 +45,7 @@ struct PoolRequest : base::ListHook<WaitingTag> {  // on the list: it waits
   bool growth_failed = false;                      // the device refused a slab for it
 };
 
-// A deallocation from its submission to its end; part of its payload.
+// A queued deallocation, until it has ended; part of its payload.
 struct ReturnTag {};
 struct PoolReturn : base::ListHook<ReturnTag> {  // on the list: it is issued
   LanePoint frontier;
@@ -72,15 +72,15 @@ class PoolObject final : public RefCounted,
                              Status& cause) noexcept;
   void undo(PoolRequest& request) noexcept;
   std::string describe(const PoolRequest& request) noexcept;
-  // Its submission has ended, or was never made.
+  // Called when the submission of `request` has ended, or was never made.
   void end(PoolRequest& request) noexcept;
 
-  // Counts a deallocation that is submitted.
+  // Called when a deallocation is submitted.
   void begin_return() noexcept;
   void end(PoolReturn& deallocation) noexcept;
   // Takes back a block whose deallocation was issued.
   void give(PoolBlock& block, PoolReturn& deallocation, const LanePoint& frontier) noexcept;
-  // Takes back a block of a memory without references.
+  // Takes back the block of a PoolMemory without references.
   void give(PoolBlock& block) noexcept;
 
   // The reclaim shell calls this when all handles are gone and the queues refuse work. True once
@@ -104,7 +104,7 @@ class PoolObject final : public RefCounted,
   std::uint64_t largest_waiting() noexcept;
   void grow(std::uint64_t wanted, std::uint64_t size) noexcept;
 
-  // The lanes that deallocations are in, and how far.
+  // The lanes of deallocations, with their latest sequences.
   static constexpr std::size_t kMaxLanes = 4;
   using Frontiers = LanePoint[kMaxLanes];
   void collect_returns(Frontiers& frontiers) noexcept;
@@ -132,7 +132,7 @@ class PoolMemory final : public Memory {
   static Result<Ref<PoolMemory>> create(PoolObject& pool, std::uint64_t size,
                                         std::uint64_t alignment, const void* domain);
 
-  // Precondition: it is mapped, so it has had a block.
+  // Precondition: the memory is mapped, so it has had a block.
   Status flush(std::uint64_t offset, std::uint64_t length) noexcept override {
     return slab_->flush(root_offset() + offset, length);
   }
@@ -141,17 +141,17 @@ class PoolMemory final : public Memory {
   }
 
   PoolObject& pool() const noexcept { return *pool_; }
-  // From the submission of a deallocation on, unless that fails.
+  // True once a deallocation is submitted, unless that fails.
   bool deallocated() const noexcept { return deallocated_.load(std::memory_order_acquire); }
-  // False: it is already.
+  // False: a deallocation was already submitted.
   bool begin_deallocation() noexcept {
     return !deallocated_.exchange(true, std::memory_order_acq_rel);
   }
   void cancel_deallocation() noexcept { deallocated_.store(false, std::memory_order_release); }
 
-  // Has a block, so work that uses it can be issued.
+  // Whether it has a block, so that work that uses it can be issued.
   bool committed() const noexcept { return committed_.load(std::memory_order_acquire); }
-  // Why it cannot. Precondition: of a memory that is not committed.
+  // The reason why it cannot be issued. Precondition: not committed.
   Status not_committed() const;
 
   // Called by the issuer of its allocation, before any other thread can see it. The issuer of its
@@ -160,7 +160,7 @@ class PoolMemory final : public Memory {
   PoolBlock& release_block() noexcept;
   // Precondition: committed.
   const PoolBlock& block() const noexcept { return *block_; }
-  // Where its allocation was issued. Precondition: committed.
+  // The place where its allocation was issued. Precondition: committed.
   const LanePoint& allocated_at() const noexcept { return allocated_at_; }
 
  private:
@@ -172,7 +172,7 @@ class PoolMemory final : public Memory {
   const std::uint64_t alignment_;
   PoolBlock* block_ = nullptr;
   LanePoint allocated_at_;
-  Ref<Memory> slab_;  // also after deallocation: a use after that must not touch foreign memory
+  Ref<Memory> slab_;  // kept after deallocation: late uses must not touch others' memory
   base::Atomic<bool> committed_{false};
   base::Atomic<bool> deallocated_{false};
 };

@@ -65,7 +65,7 @@ PoolBlock* PoolSpace::take(std::uint64_t size, bool hidden_waits,
   if (best == nullptr) return nullptr;
   if (best_order == Order::kEdge) site.wait_for(best->frontier);
 
-  // The rest stays free. Without memory for it, it goes with the block.
+  // The rest stays free. If there is no memory for its node, it stays a part of the block.
   if (PoolBlock* rest = best->size > size ? new_block() : nullptr) {
     *rest = {{},   best->slab,  best->offset + size, best->size - size,
              best, best->above, best->frontier,      best->was_used};

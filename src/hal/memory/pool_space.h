@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PoolSpace: slabs divided into blocks, and which free block an allocation takes (rule 31).
+// PoolSpace: slabs divided into blocks; chooses the free block that an allocation takes (rule 31).
 //
 //     slab    | used | free, since (lane 1, 17) | used | free |
 //
-// A free block has a frontier: the deallocation it comes from, as (lane, sequence), until that has
-// passed. Neighbours are joined when one frontier holds for both: of one lane, or passed. So a
-// frontier never has more than one entry. Not thread-safe. Calls nothing outside, except queries on
-// a place in a lane.
+// A free block has a frontier: the deallocation that returned it, as (lane, sequence), until the
+// device has passed it. Neighbours are joined if both frontiers are of the same lane or have
+// passed, so a frontier never has more than one entry. Not thread-safe. The only calls to other
+// components are queries about a place in a lane.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,12 @@ using timeline::LanePoint;
 struct PoolSlab {
   Ref<Memory> memory;
   struct PoolBlock* first = nullptr;
-  PoolSlab* next = nullptr;  // in PoolSlabs
-  std::uint64_t used_to = 0;  // what lies above was never given; of freed_memory.h
+  PoolSlab* next = nullptr;   // in PoolSlabs
+  std::uint64_t used_to = 0;  // above it nothing was used yet (freed_memory.h)
 };
 
-// Slabs that were taken out of a pool. Their memory goes with this: not under the pool's lock.
+// Slabs that were taken out of a pool. The destructor frees their memory, so it must not run under
+// the pool's lock.
 class PoolSlabs {
  public:
   PoolSlabs() noexcept = default;
@@ -78,7 +79,7 @@ class PoolSpace {
   PoolBlock* take(std::uint64_t size, bool hidden_waits, timeline::IssueSite& site) noexcept;
   // Returns a block whose last use ends at `frontier`.
   void give(PoolBlock& block, const LanePoint& frontier) noexcept;
-  // The device has passed `frontier`, though its lane may be about to retire it only.
+  // Declares that the device has passed `frontier`, even if its lane has not retired it yet.
   void pass(const LanePoint& frontier) noexcept;
   // Returns a block as if it had not been taken.
   void put_back(PoolBlock& block) noexcept;
@@ -87,7 +88,7 @@ class PoolSpace {
   bool add(Ref<Memory> memory) noexcept;
   // Takes out slabs that are free and passed until at most `keep` bytes are reserved.
   PoolSlabs take_free_slabs(std::uint64_t keep) noexcept;
-  // What take_free_slabs could not take out.
+  // The bytes of the slabs that take_free_slabs() cannot take out.
   std::uint64_t bound_bytes() noexcept;
 
   // fn(Lane&, sequence) for each free block whose frontier has not passed.
@@ -104,7 +105,8 @@ class PoolSpace {
  private:
   void free(PoolBlock& block) noexcept;
   PoolBlock* new_block() noexcept;
-  // Whether one frontier holds for both, where a passed one may count as one of `lane`.
+  // Whether a single frontier can stand for both blocks. A passed frontier may count as one of
+  // `lane`.
   static bool joins(const PoolBlock& low, const PoolBlock* high,
                     const timeline::LaneTracker* lane) noexcept;
   void join(PoolBlock& low, PoolBlock& high) noexcept;

@@ -48,7 +48,7 @@ bool Reclaimer::post(timeline::WorkItem& object) noexcept {
   {
     base::LockGuard lock(mutex_);
     if (engine_ == nullptr) return false;
-    engine = engine_;  // the device does not close before this one is freed
+    engine = engine_;  // the device does not close before this object is freed
     ++posted_;
   }
   pending_.posted();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reclaimer: frees a device's native objects where that is allowed. Native frees may synchronize
-// with the device (cuMemFree) and need its entry guard, but the last reference of an object may be
-// dropped on any thread, also in a callback or while a lane is retired.
+// Reclaimer: frees a device's native objects on a thread that may do so. A native free may
+// synchronize with the device (cuMemFree) and needs its entry guard, but the last reference to an
+// object may be dropped on any thread, even in a callback or while a lane is retired.
 //
 //     last reference dropped ──> frees may block?  yes: posted to the reclaim thread ──> freed
 //                                                  no:  freed here
@@ -25,14 +25,14 @@ namespace halyard::inline v0::hal {
 
 class Reclaimed;
 
-// What the reclaim thread of a runtime is still to free, of all its devices: memory of a device
-// that closes is memory of the same hardware.
+// Counts the pending frees of a runtime's reclaim thread, over all devices: memory of a device that
+// closes is memory of the same hardware.
 class PendingFrees {
  public:
   void posted() noexcept;
   void freed() noexcept;
-  // Calls `get`, and once more if it finds no memory although some was dropped before: that may
-  // still be waiting for the reclaim thread, or was freed meanwhile. Not on that thread.
+  // Calls `get`. If it finds no memory but frees are pending or were done meanwhile, waits for them
+  // and calls it once more. Must not be called on the reclaim thread.
   template <class Get>
   auto retry_once(Get&& get) {
     const std::uint64_t before = count();
@@ -42,9 +42,9 @@ class PendingFrees {
   }
   // How many have been freed so far.
   std::uint64_t count() noexcept;
-  // Waits until all that was posted before the call is freed, at most a second: a free may block,
-  // and the caller may be what the reclaim thread waits for. False: nothing was freed since count()
-  // returned `before`, and nothing is pending.
+  // Waits until everything posted before the call is freed, but at most a second: a free may block,
+  // and the reclaim thread may be waiting for the caller. Returns false if nothing was freed since
+  // count() returned `before` and nothing is pending.
   bool wait(std::uint64_t before) noexcept;
 
  private:
@@ -63,12 +63,13 @@ class Reclaimer final : public RefCounted {
             bool frees_may_block) noexcept
       : guard_(std::move(guard)), pending_(pending), engine_(frees_may_block ? &engine : nullptr) {}
 
-  // By the reclaim thread, before the device is closed. False: posted objects are not freed yet.
+  // Called by the reclaim thread before the device is closed. False: posted objects are not freed
+  // yet.
   bool close() noexcept;
 
  private:
   friend class Reclaimed;
-  // True if `object` was posted; else the caller frees it.
+  // True if `object` was posted; otherwise the caller frees it.
   bool post(timeline::WorkItem& object) noexcept;
   void posted_one_is_freed() noexcept;
 
@@ -79,10 +80,12 @@ class Reclaimer final : public RefCounted {
   std::size_t posted_ = 0;
 };
 
-// Memory, executables and recordings: what a driver made and frees in its destructor.
+// Base of the objects that a driver creates and whose destructor frees native resources: memory,
+// executables and recordings.
 class Reclaimed : public RefCounted, private timeline::WorkItem {
  public:
-  // Once, before the object is shared. Null: the thread that drops the last reference frees it.
+  // Called once, before the object is shared. Null: the thread that drops the last reference frees
+  // the object.
   void reclaim_by(Ref<Reclaimer> reclaimer) noexcept { reclaimer_ = std::move(reclaimer); }
 
  protected:
@@ -90,7 +93,7 @@ class Reclaimed : public RefCounted, private timeline::WorkItem {
   ~Reclaimed() override = default;
 
  private:
-  // By the thread that drops the last reference, before the object is posted or freed.
+  // Called by the thread that drops the last reference, before the object is posted or freed.
   virtual void dropped() noexcept {}
   void destroy() noexcept override {
     dropped();

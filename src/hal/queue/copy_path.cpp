@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
-// The rings that a path keeps: 47 MiB at most. Pieces of 1 MiB hide the hand-over between the
-// queues (some 10 us) behind the copying (100 us at 10 GB/s).
+// The rings that a path keeps: 47 MiB at most. With pieces of 1 MiB, copying (100 us at 10 GB/s)
+// hides the hand-over between the queues (some 10 us).
 struct RingKind {
   std::uint64_t piece;
   std::uint32_t slots;
@@ -58,7 +58,8 @@ void StagedCopy::release() noexcept {
   if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) post();
 }
 
-// Its end is an effect: it may be seen under a lane's retire role, and releases other work.
+// The end of a copy is an effect: it may be detected under a lane's retire role, and it releases
+// other work.
 void StagedCopy::post() noexcept {
   timeline::EffectScope scope(path_->engine(), timeline::EffectScope::Mode::kDefer);
   timeline::EffectScope::add(*this);
@@ -91,7 +92,7 @@ void StagedCopy::fail_all(const Status& cause) noexcept {
   drained_->fail(cause);
 }
 
-// First when its pieces have ended, then when the devices do not touch its blocks any more.
+// Runs twice: when the pieces have ended, and when the devices do not access the blocks any more.
 void StagedCopy::run(bool) noexcept {
   if (phase_ == Phase::kRunning) {
     phase_ = Phase::kEnded;
@@ -155,7 +156,7 @@ void StagedCopy::note_last(const timeline::LanePoint& at) noexcept {
   if (!path_->kinds_[shape_.ring].waiting.empty()) at.lane->watch(at.sequence);
 }
 
-// Has the lanes that its last pieces are in retired: maybe no other thread waits for them.
+// Retires the lanes of its last pieces, for which perhaps no other thread waits.
 void StagedCopy::watch() noexcept {
   if (!begun_) return;
   for (const timeline::Point& point :
@@ -201,13 +202,13 @@ Result<Ref<StagedCopy>> CopyPath::begin(const DeviceObject& reader, std::uint64_
   copy->length_ = length;
   copy->reader_ = &reader == devices_[0] ? 0 : 1;
   copy->begun_ = false;
-  copy->unended_.store(1, std::memory_order_relaxed);  // the submitting thread's
+  copy->unended_.store(1, std::memory_order_relaxed);  // for the submitting thread
   Ref<StagedCopy> ref(copy);
   {
     base::LockGuard lock(mutex_);
     if (copy->shape_.ring != CopyShape::kOwnRing) ++kinds_[copy->shape_.ring].wanted;
   }
-  // From here on the last reference returns it.
+  // From here on dropping the last reference returns the copy.
   Status status = prepare(*copy);
   if (!status.ok()) {
     copy->phase_ = StagedCopy::Phase::kEnded;
@@ -295,8 +296,8 @@ Status CopyPath::fill_ring(StagingRing& ring, std::uint64_t size) {
   const auto allocate = [&](unsigned side) {
     return devices_[side]->allocate_host_memory(size, base::page_size());
   };
-  // Memory of the driver that pins its own is the best; a driver that works in host memory imports
-  // anything.
+  // Prefer memory of the driver that pins its allocations; a driver that works in host memory can
+  // import any memory.
   const unsigned first = devices_[0]->works_in_host_memory() ? 1 : 0;
   for (const unsigned owner : {first, 1 - first}) {
     const Sharing sharing = owner == 0 ? Sharing::kOfFirst : Sharing::kOfSecond;
@@ -311,7 +312,7 @@ Status CopyPath::fill_ring(StagingRing& ring, std::uint64_t size) {
       found(sharing);
       return {};
     }
-    // Other failures pass, these do not.
+    // These two failures are permanent, others are temporary.
     const StatusCode code = imported.status().code();
     if (code != StatusCode::kUnimplemented && code != StatusCode::kInvalidArgument) {
       return imported.status();
@@ -385,7 +386,7 @@ void CopyPath::close() noexcept {
         StagingRing* const ring = std::exchange(kind.spare, kind.spare->next);
         ring->next = std::exchange(rings, ring);
       }
-      // Asked again, they fail.
+      // The gates run again and fail.
       kind.waiting.for_each([](StagedCopy& copy) { copy.waits_in_->retry(); });
     }
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// CopyPath: staging memory between two devices that do not use each other's memory.
+// CopyPath: staging memory for copies between two devices that cannot use each other's memory.
 // StagedCopy: one copy on a path. It is done in pieces, through a ring of blocks that both use:
 //
 //     reader queue   source ──> block 0   ──> block 1   ──> block 2   ──> block 0 ...
@@ -11,13 +11,13 @@
 //     piece i   reads:  waits filled >= i, drained >= i - k + 1   signals filled = i + 1
 //               writes: waits drained >= i, filled >= i + 1       signals drained = i + 1
 //
-// All pieces are submitted at once. The first one also waits for what the user's copy waits for,
-// and for `turn`, which the host signals when nothing can be refused any more. A submission behind
-// the last piece waits for the end of `turn` and has the user's signals.
+// All pieces are submitted at once. The first piece also has the user's waits, and waits for
+// `turn`, which the host signals once no submission can be refused any more. A submission after the
+// last piece waits for the end of `turn` and has the user's signals.
 //
-// A copy that fails does so late: its user's signals fail when no piece runs any more, so that
-// nothing is written to the target afterwards. Therefore the last piece leaves `turn` alone, and
-// the copy fails it when the last of its pieces has ended (Submission::set_ended).
+// If a piece fails, the user's signals fail only once no piece runs any more, so that nothing is
+// written to the target afterwards. Therefore no piece fails `turn`: the copy fails it when the
+// last of its pieces has ended (Submission::set_ended).
 //
 // A ring is given to a copy when its first piece is issued, so parked copies hold none. Rings and
 // copies return to the path, and the steady state allocates nothing.
@@ -50,7 +50,7 @@ namespace halyard::inline v0::hal {
 class CopyPath;
 class DeviceObject;
 
-// The pieces that a copy of some length has, and the ring that it needs.
+// The pieces of a copy, and the ring that it needs, by length.
 struct CopyShape {
   std::uint32_t ring;   // a kind of ring that the path keeps, or kOwnRing
   std::uint32_t slots;  // blocks of the ring
@@ -58,7 +58,7 @@ struct CopyShape {
   std::uint32_t pieces;
 
   static constexpr std::uint32_t kRings = 4;
-  static constexpr std::uint32_t kOwnRing = kRings;  // allocated for this copy alone
+  static constexpr std::uint32_t kOwnRing = kRings;  // allocated only for this copy
   static constexpr std::uint32_t kMostPieces = 256;
   // Precondition: `length` is not 0.
   static CopyShape of(std::uint64_t length) noexcept;
@@ -67,7 +67,7 @@ struct CopyShape {
 // Staging memory, as each of the two devices uses it.
 struct StagingRing {
   Ref<Memory> memory[2];
-  bool shared = false;  // both are the same bytes; else the host copies between them
+  bool shared = false;  // both are the same bytes; otherwise the host copies between them
   std::uint32_t kind = 0;
   StagingRing* next = nullptr;  // spare
 };
@@ -96,28 +96,30 @@ class StagedCopy final : public timeline::WorkItem,
   timeline::Point drained(std::uint64_t pieces) const noexcept {
     return {drained_.get(), base_ + pieces};
   }
-  // Signalled by the host when everything is submitted, and by the last piece.
+  // begin() is signalled by the host when everything is submitted, end() by the last piece.
   timeline::Point begin() const noexcept { return {turn_.get(), turn_base_ + 1}; }
   timeline::Point end() const noexcept { return {turn_.get(), turn_base_ + 2}; }
 
   // Counts a piece before it is submitted, and again when it has ended, or was refused.
   void add_piece() noexcept { unended_.fetch_add(1, std::memory_order_relaxed); }
   void piece_ended(const Status& cause) noexcept;
-  // By the submitting thread: lets the copy begin, or fails what is submitted of it.
+  // Called by the submitting thread: submitted() starts the copy, refused() fails the pieces that
+  // are already submitted.
   void submitted() noexcept;
   void refused(const Status& cause) noexcept;
 
-  // For the gate of the first piece, in `queue`: whether the copy has a ring.
+  // Called by the gate of the first piece, in `queue`: whether the copy has a ring.
   timeline::Gate::Answer take_ring(timeline::Queue& queue, Status& cause) noexcept;
-  // The first piece has ended, or its queue may end.
+  // Called when the first piece has ended, or before its queue may end.
   void leave_line() noexcept;
-  // The first piece was issued: the devices do not close before the copy has ended.
+  // Called when the first piece was issued: from then on the devices do not close before the copy
+  // has ended.
   void note_begun() noexcept;
-  // The last piece was issued to a lane. Has that lane retired if other copies wait for the ring:
-  // maybe no thread waits for this one.
+  // Called when the last piece was issued to a lane. Retires that lane if other copies wait for the
+  // ring, since perhaps no thread waits for this copy.
   void note_last(const timeline::LanePoint& at) noexcept;
   std::string describe() const;
-  // Precondition: it has a ring. The block of a piece, for the device that reads or writes.
+  // The block of a piece, for the device that reads or writes. Precondition: the copy has a ring.
   BoundRange block(std::uint32_t piece, bool writes) const noexcept;
 
  private:
@@ -145,14 +147,14 @@ class StagedCopy final : public timeline::WorkItem,
   Phase phase_ = Phase::kUnused;
 
   // Under the path's lock.
-  timeline::Queue* waits_in_ = nullptr;  // that is asked again when there is a ring
+  timeline::Queue* waits_in_ = nullptr;  // retried when there is a ring
   bool begun_ = false;
   StagedCopy* next_ = nullptr;  // spare
 };
 
 class CopyPath final : public RefCounted {
  public:
-  // `one` and `other` are open; they are touched only in begin(), whose caller keeps them open.
+  // `one` and `other` are open; only begin() uses them, and its caller keeps them open.
   CopyPath(DeviceObject& one, DeviceObject& other);
 
   bool joins(const DeviceObject& one, const DeviceObject& other) const noexcept {
@@ -163,14 +165,15 @@ class CopyPath final : public RefCounted {
     return devices_[0] == &device || devices_[1] == &device;
   }
 
-  // A copy of `length` bytes, not 0, from memory of `reader` to memory of the other device, without
-  // pieces yet. Allocates staging memory, unless the path has enough. kResourceExhausted, or what
-  // the drivers say. kUnimplemented: the host sees no memory of one of the devices.
+  // Returns a copy of `length` bytes, not 0, from memory of `reader` to memory of the other device;
+  // its pieces are not submitted yet. Allocates staging memory if the path has too little. Returns
+  // kResourceExhausted, errors of the drivers, and kUnimplemented if the host cannot see memory of
+  // one of the devices.
   Result<Ref<StagedCopy>> begin(const DeviceObject& reader, std::uint64_t length);
 
-  // Whether copies are on their way, which end by themselves. Has their lanes retired.
+  // Whether copies are in flight; they end by themselves. Retires their lanes.
   bool in_flight() noexcept;
-  // One of the devices closes: frees what is spare, and lets no other copy begin.
+  // Called when one of the devices closes: frees spare rings and copies, and refuses new copies.
   void close() noexcept;
 
   timeline::Engine& engine() const noexcept { return engine_; }
@@ -198,8 +201,8 @@ class CopyPath final : public RefCounted {
   Sharing sharing_ = Sharing::kUnknown;
   struct Kind {
     StagingRing* spare = nullptr;
-    std::uint32_t made = 0;                                   // rings there are
-    std::uint32_t making = 0;                                 // and will be
+    std::uint32_t made = 0;                                   // existing rings
+    std::uint32_t making = 0;                                 // rings being made
     std::uint32_t wanted = 0;                                 // by copies that have not ended
     base::IntrusiveList<StagedCopy, WaitingCopyTag> waiting;  // first come, first served
   };

@@ -13,11 +13,11 @@
 namespace halyard::inline v0::hal {
 namespace {
 
-// A value that was promised a moment ago may still be on its way to this queue.
+// A value that was promised a moment ago may not have reached this queue yet.
 constexpr int kLooks = 64;
 
 // Submits by submit(info), and returns once the submission is in its lane. It has no signals, so
-// withdrawing it leaves nothing behind.
+// withdrawing it has no other effect.
 template <class F>
 Status issue_now(QueueObject& queue, const char* operation, Points waits, F&& submit) {
   Submission handle;

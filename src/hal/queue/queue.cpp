@@ -60,7 +60,7 @@ Status QueueObject::refused(const Status& status, const char* operation) const {
 Status QueueObject::send(timeline::Submission& submission, const SubmitInfo& info,
                          timeline::LanePoint* issued) {
   timeline::Submission* handle = nullptr;
-  // The stream's owner may order it by calls that Halyard does not see.
+  // The stream's owner may order its work by calls that Halyard does not see.
   if (stream_ != nullptr && device_.engine().checker() != nullptr) [[unlikely]]
     submission.declare().is_external = true;
   Status status =
@@ -111,7 +111,7 @@ Status QueueObject::submit_and_wait(const char* call, SubmitInfo info, Deadline 
     return error(StatusCode::kFailedPrecondition, "{}: {} within a callback, which must not block",
                  name(), call);
   }
-  deadline = Deadline::at(until);  // one for both waits
+  deadline = Deadline::at(until);  // the same for both waits
   info.room = deadline;
   if (!info.signal.empty()) {
     HALYARD_RETURN_IF_ERROR(submit(info, &issued));
@@ -123,7 +123,7 @@ Status QueueObject::submit_and_wait(const char* call, SubmitInfo info, Deadline 
   info.signal = {&point, 1};
   HALYARD_RETURN_IF_ERROR(submit(info, &issued));
   HALYARD_RETURN_IF_ERROR(semaphore->wait(point.value(), deadline, issued));
-  // Not after an error: it has failed, or will still be signalled.
+  // Not after an error: the semaphore has failed, or will still be signalled.
   give_back(std::move(semaphore));
   return {};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// QueueObject: checks queue operations, puts them into the form of command.h inside a timeline
-// submission, and submits it. A part of its DeviceObject.
+// QueueObject: checks queue operations, builds their commands (command.h) in a timeline submission,
+// and submits it. A member of its DeviceObject.
 #pragma once
 
 #include <span>
@@ -23,9 +23,9 @@ class EventSetter;
 class StagedCopy;
 struct PieceInfo;
 
-// A dispatch as the caller wants it: over `grid`, or over what `counts` holds; the other is null.
-// The constants one by one, or, where there are none of these, as the kernel's struct. It lives for
-// one call, and refers to views of the caller: a copy would wait for what was just written.
+// The arguments of a dispatch: over `grid`, or over the group counts in `counts`; the other is
+// null. The constants are passed one by one or as the kernel's struct. Lives for one call. It
+// refers to the caller's views because loads of a copy would stall on the stores just made.
 struct DispatchRequest {
   ExecutableObject* executable;
   std::uint32_t function;
@@ -43,34 +43,35 @@ class QueueObject final : public timeline::LaneSource {
       : device_(device), kind_(kind), priority_(priority), stream_(stream) {}
 
   Status open(timeline::Domain domain, std::string_view name);
-  // For the next user of a queue without handles. False: it has work.
+  // Gives a queue without handles to its next user. False: it still has work.
   bool reopen(std::string_view name) { return queue_->reopen(full_name(name)); }
-  // The end, in this order (timeline::Queue). A queue that never opened has nothing to do.
+  // The functions that end a queue, in this order (timeline::Queue). A queue that was never opened
+  // has nothing to end.
   bool in_flight() noexcept { return queue_ && queue_->in_flight(); }
   void watch() noexcept {
     if (queue_) queue_->watch();
   }
-  // The last handle is gone.
+  // Called when the last handle is dropped.
   void leave() noexcept {
     if (queue_) queue_->watch_on();
   }
   void refuse(const Status& cause) noexcept;
   bool idle() noexcept { return !queue_ || queue_->idle(); }
   bool release(const Status& cause) noexcept;
-  // Lets submissions that a pool holds back ask again.
+  // Makes submissions that wait for pool memory ask again.
   void retry() noexcept {
     if (queue_) queue_->retry();
   }
 
   QueueKind kind() const noexcept { return kind_; }
   QueuePriority priority() const noexcept { return priority_; }
-  // Of the native library's user, in which the queue runs; null: it has its own.
+  // The stream of the native library's user in which the queue runs. Null: the queue has its own.
   void* stream() const noexcept { return stream_; }
   DeviceObject& device() const noexcept { return device_; }
   std::string_view name() const noexcept { return queue_->name(); }
 
-  // Contracts in halyard/hal/queue.h.
-  // With `issued` the caller waits for it itself: timeline::Queue::submit().
+  // Contracts in halyard/hal/queue.h. With `issued` the caller itself waits for the issue: see
+  // timeline::Queue::submit().
   Status barrier(const SubmitInfo& info, timeline::LanePoint* issued = nullptr);
   Status execute(const CommandBuffer& commands, const ExecuteInfo& info,
                  timeline::LanePoint* issued = nullptr);
@@ -97,8 +98,8 @@ class QueueObject final : public timeline::LaneSource {
                           Deadline deadline);
 
   Status allocate_block(std::size_t bytes, Block& block);
-  // Returns a semaphore without other references, for the end of a submission. The caller returns
-  // it by give_back() once it is reached.
+  // Returns an unshared semaphore for the end of a submission. The caller returns it with
+  // give_back() once the end is reached.
   Result<HandleRef<timeline::Semaphore>> take_semaphore();
   void give_back(HandleRef<timeline::Semaphore> semaphore) noexcept;
 
@@ -106,24 +107,26 @@ class QueueObject final : public timeline::LaneSource {
   Result<timeline::NativeQueue*> open_lane() override;
   std::string full_name(std::string_view name) const;
 
-  // Submits what `submission` holds; takes it in every case. `issued`: timeline::Queue::submit().
+  // Submits `submission` and takes ownership of it in every case. `issued`: see
+  // timeline::Queue::submit().
   Status send(timeline::Submission& submission, const SubmitInfo& info,
               timeline::LanePoint* issued = nullptr);
-  // For a recording with events, which change as it is submitted, or not at all. `kept`, a part of
-  // the submission, keeps the setter, if it is one.
+  // The same for a recording with events. They change when it is submitted, or not at all if that
+  // fails. `kept`, a member of the submission's payload, retains the EventSetter, if the recording
+  // sets events.
   Status send_with_events(timeline::Submission& submission, const CommandBufferObject& recording,
                           Ref<EventSetter>& kept, const SubmitInfo& info,
                           timeline::LanePoint* issued);
-  // What is wrong with an operation, with queue and operation in front. The engine's own errors
-  // name the queue, or are the cause that others see too.
+  // Prefixes the message of `status` with the queue and the operation. Not for errors of the
+  // engine: they name the queue, or are a cause that others see as well.
   Status refused(const Status& status, const char* operation) const;
 
   Status check(const CommandBuffer& commands, const ExecuteInfo& info) const;
   Status build(const DispatchRequest& launch, DispatchCommand& command, Block& arguments);
-  // `declared` is what the user named, where `source` or `target` is an import of it.
+  // `declared` is the user's copy; `source` or `target` may be an import of its memory.
   Status copy_directly(const BoundRange& source, const BoundRange& target,
                        const CopyCommand& declared, const SubmitInfo& info);
-  // For a copy whose source (or else target) is memory of `other` that this device cannot use.
+  // For a copy whose source, or otherwise target, is memory of `other` that this device cannot use.
   Status copy_across(const BoundRange& source, const BoundRange& target, DeviceObject& other,
                      bool source_is_foreign, const SubmitInfo& info);
   Status copy_staged(const BoundRange& source, const BoundRange& target, DeviceObject& other,
@@ -134,7 +137,7 @@ class QueueObject final : public timeline::LaneSource {
   Status copy_bytes(Bytes source, UpdateCommand& command, Block& data, HostBlock& host_data);
   Status check_kernels_allowed() const;
 
-  // Waits for the last signal of what submit(info, issued) submits.
+  // Calls submit(info, issued) and waits for the last signal of its submission.
   template <class F>
   Status submit_and_wait(const char* call, SubmitInfo info, Deadline deadline, F&& submit);
 
@@ -145,7 +148,7 @@ class QueueObject final : public timeline::LaneSource {
   bool has_lane_ = false;  // of an imported stream
   Ref<timeline::Queue> queue_;
 
-  static constexpr std::size_t kMaxSpare = 8;  // ends that are waited for at one time, usually
+  static constexpr std::size_t kMaxSpare = 8;  // usual number of concurrent waits for ends
   base::Mutex spare_mutex_;
   HandleRef<timeline::Semaphore> spare_[kMaxSpare];
   std::size_t spare_count_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Queue operations that reach the driver: checked first, then built in the submission's payload,
-// whose first member is the Operation that the driver finds.
+// whose first member is the Operation that the driver reads.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -29,7 +29,7 @@ struct TransferPayload {
   Operation operation;
   Ref<Memory> source;
   Ref<Memory> target;
-  // Of an update, one of them.
+  // An update uses one of them.
   Block data;
   HostBlock host_data;
 };
@@ -55,7 +55,7 @@ struct DispatchPayload {
   Block arguments;  // bindings and counts, each with a reference; constants
 };
 
-// A table that small lies in the submission itself.
+// Tables of at most this size are stored in the submission.
 constexpr std::size_t kInlineTable = 4;
 
 struct ExecutePayload {
@@ -76,15 +76,15 @@ struct ExecutePayload {
 
   Operation operation;
   Ref<CommandBufferObject> commands;
-  Ref<EventSetter> setter;    // so that its end, reached by then, can be used again
-  bool has_instance = false;  // and was not issued with it yet
+  Ref<EventSetter> setter;    // its end can be reused when the payload is destroyed
+  bool has_instance = false;  // and has not been issued yet
   union {
-    BoundRange inline_table[kInlineTable];  // as far as it is used
+    BoundRange inline_table[kInlineTable];  // only used entries are initialized
   };
   Block table;
 };
 
-// Of operations with memory of pools: whether it has been given, and not taken back.
+// The gate of operations on memory of pools: whether the memory is allocated and not deallocated.
 template <class Payload>
 constexpr timeline::Gate kMemoryGate{
     .ask = [](void* payload, timeline::IssueSite&, Status& cause) noexcept {
@@ -92,7 +92,7 @@ constexpr timeline::Gate kMemoryGate{
                                                               : timeline::Gate::Answer::kFail;
     }};
 
-// The same, and an instance of a recording that has some.
+// The same, and takes an instance of a recording that has instances.
 constexpr timeline::Gate kExecuteGate{
     .ask =
         [](void* payload, timeline::IssueSite& site, Status& cause) noexcept {
@@ -133,7 +133,7 @@ void keep(timeline::Submission& submission, Memory* memory) noexcept {
   }
 }
 
-// The same for one that is kept as a Ref.
+// The same for a payload that keeps a Ref.
 Ref<Memory> keep_transfer(timeline::Submission& submission, Memory* memory) noexcept {
   keep<TransferPayload>(submission, memory);
   return Ref<Memory>::adopt(memory);
@@ -183,7 +183,7 @@ Status QueueObject::update(const BufferRange& target, Bytes source, const Submit
   return send(*submission, info);
 }
 
-// Precondition: this device can use both.
+// Precondition: this device can use both ranges.
 Status QueueObject::copy_directly(const BoundRange& source, const BoundRange& target,
                                   const CopyCommand& declared, const SubmitInfo& info) {
   HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
@@ -240,7 +240,7 @@ Status QueueObject::build(const DispatchRequest& launch, DispatchCommand& comman
     std::memcpy(packed, given.data(), kernel.constants_bytes);
   } else {
     HALYARD_RETURN_IF_ERROR(pack_constants(kernel, constants, packed));
-    for (std::size_t i = 0; i < bindings.size(); ++i) {  // those of a Launch are checked
+    for (std::size_t i = 0; i < bindings.size(); ++i) {  // a Launch is already checked
       HALYARD_RETURN_IF_ERROR(check_tensor(kernel, i, packed, ranges[i].length));
     }
   }
@@ -260,13 +260,14 @@ Status QueueObject::dispatch(const DispatchRequest& launch, const SubmitInfo& in
   submission->set_name(trace::kDispatch);
   payload.operation.kind = OperationKind::kCommand;
   payload.operation.command = Command(DispatchCommand{});
-  // Built in place: a copy loads in 16 bytes what was just stored in 4 and 8, and waits for that.
+  // Built in place: a copy would load 16 bytes at a time what was just stored in 4 and 8 bytes,
+  // which stalls.
   DispatchCommand& command = payload.operation.command.dispatch;
   Status status = build(launch, command, payload.arguments);
   if (device_.checks() && status.ok()) [[unlikely]]
     status = declare(*submission, payload.operation.command);
   if (!status.ok()) [[unlikely]] {
-    command = {};  // of which nothing is kept
+    command = {};  // nothing of it is kept
     queue_->discard(*submission);
     return at(status, "queue {}: {} of {}", name(),
               launch.counts != nullptr ? "dispatch_indirect" : "dispatch",
@@ -355,7 +356,7 @@ Status QueueObject::allocate_block(std::size_t bytes, Block& block) {
   return error(StatusCode::kResourceExhausted, "no memory for {} bytes", bytes);
 }
 
-// Of an update: to where the device copies from.
+// Copies an update's bytes to memory that the device copies from.
 Status QueueObject::copy_bytes(Bytes source, UpdateCommand& command, Block& data,
                                HostBlock& host_data) {
   std::byte* bytes = nullptr;

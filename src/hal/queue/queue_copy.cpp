@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Queue::copy. Between memory that the device uses it is one command. Memory of other devices is
-// reached in one of two ways:
+// Queue::copy. Between memory that the device can use, a copy is one command. There are two ways to
+// copy memory of other devices:
 //
 //     directly   a device that works in host memory imports host memory of the other for the copy
 //     staged     in pieces, by both devices (copy_path.h)
@@ -26,8 +26,8 @@ struct PieceInfo {
   enum class Step : std::uint8_t { kRead, kHost, kWrite };
   Step step;
   std::uint32_t index;
-  const BoundRange& range;  // the user's, whole
-  // Of the first one, which alone waits for what the user named: the whole copy.
+  const BoundRange& range;  // the user's whole range
+  // The whole copy. Only set for the first piece, which has the user's waits.
   const CopyCommand* declared = nullptr;
 };
 
@@ -52,7 +52,7 @@ struct PiecePayload {
   Step step;
 };
 
-// The block is known only now, as is the memory of a pool's buffer.
+// The block is known when the gate runs, like the memory of a pool's buffer.
 constexpr Gate kPieceGate{
     .ask =
         [](void* payload, timeline::IssueSite& site, Status& cause) noexcept {
@@ -89,7 +89,7 @@ void piece_ended(void* payload, const Status& cause) noexcept {
   piece.copy->piece_ended(cause);
 }
 
-// Between two blocks that the host sees.
+// Copies a piece between two blocks that the host sees.
 Status move_piece(void* payload) noexcept {
   auto& piece = *static_cast<PiecePayload*>(payload);
   const BoundRange from = piece.copy->block(piece.index, false);
@@ -103,7 +103,7 @@ CopyCommand declared_copy(const BoundRange& source, const BoundRange& target) no
   return {as_command_range(source), as_command_range(target)};
 }
 
-// The user's waits and one more.
+// The user's waits and one more point.
 class WaitsAndOne {
  public:
   Status set(Points waits) {
@@ -170,8 +170,8 @@ Status QueueObject::copy_across(const BoundRange& source, const BoundRange& targ
                                 const SubmitInfo& info) {
   if (source.length == 0) return barrier(info);
   Memory& foreign = *(source_is_foreign ? source : target).memory;
-  // Host memory is as good for this device as its own; reading memory of a device through the bus
-  // is not.
+  // Host memory is as fast for this device as its own; memory of a device, read over the bus, is
+  // not.
   const bool in_reach = foreign.type() == MemoryType::kHostLocal ||
                         (!source_is_foreign && foreign.type() == MemoryType::kHostVisible);
   if (device_.works_in_host_memory() && in_reach && !foreign.of_pool() &&
@@ -202,7 +202,7 @@ Status QueueObject::copy_staged(const BoundRange& source, const BoundRange& targ
   const std::uint32_t slots = copy.shape().slots;
 
   const auto submit = [&]() -> Status {
-    // Parked on the first piece, which is not submitted yet.
+    // These park on the first piece, which is not submitted yet.
     for (std::uint32_t i = 0; i < pieces; ++i) {
       if (i != 0) {
         const Point waits[] = {copy.filled(i), copy.drained(i < slots ? 0 : i - slots + 1)};
@@ -233,7 +233,7 @@ Status QueueObject::copy_staged(const BoundRange& source, const BoundRange& targ
                                                  .signal = {copy.filled(1)},
                                                  .submission = info.submission,
                                                  .room = info.room}));
-    // Until here nothing runs that the user could see, and what was submitted can be withdrawn.
+    // Until here no effect is visible to the user, and submitted pieces can be withdrawn.
     const Points last = waits.with(copy.end());
     if (&writer != this) {
       HALYARD_RETURN_IF_ERROR(submit_barrier(trace::kCopy, {.wait = last, .room = info.room}));

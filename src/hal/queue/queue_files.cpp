@@ -36,7 +36,7 @@ struct FilePayload : FileTransfer {
   std::uint64_t memory_offset = 0;
 };
 
-// Of memory of a pool: what is known only when the waits are reached.
+// Memory of a pool can be checked only after the waits are reached.
 constexpr timeline::Gate kFileGate{
     .ask = [](void* payload, timeline::IssueSite&, Status& cause) noexcept {
       const Memory& memory = *static_cast<FilePayload*>(payload)->memory;

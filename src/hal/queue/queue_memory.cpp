@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Queue operations that give memory to buffers and take it back. For the device they are barriers;
-// what they do happens as they are issued, through their gates.
+// Queue operations that allocate and deallocate memory of pools. For the device they are barriers;
+// their gates do the work when they are issued.
 #include "base/build.h"
 #include "hal/device/device.h"
 #include "hal/memory/buffer.h"
@@ -67,8 +67,8 @@ struct DeallocatePayload {
   PoolReturn deallocation;
 };
 
-// The frontier of the block will be this submission. So it is ordered after the allocation, and
-// thereby after the block's previous user, whatever the caller waits for.
+// This submission becomes the block's frontier. So it is ordered after the allocation, and thereby
+// after the block's previous user, even if the caller does not wait for them.
 Gate::Answer ask_deallocate(void* payload, timeline::IssueSite& site, Status& cause) noexcept {
   auto& self = *static_cast<DeallocatePayload*>(payload);
   const PoolMemory& memory = *self.memory;

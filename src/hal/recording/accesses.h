@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What commands access, for the checking mode (timeline/access_checker.h): a fill or update writes
-// its target, a copy reads its source and writes its target, a dispatch accesses the whole range of
-// each binding as its kernel declares it.
+// The ranges that commands access, for the checking mode (timeline/access_checker.h): a fill or
+// update writes its target, a copy reads its source and writes its target, a dispatch accesses the
+// whole range of each binding as its kernel declares it.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace halyard::inline v0::hal {
 
-// One range that a command accesses. `binding` is an index of the kernel's, or one of the
-// constants.
+// A range that a command accesses. `binding` is the index of a binding of the kernel, or kSource,
+// kTarget or kCounts.
 struct CommandAccess {
   static constexpr std::uint32_t kSource = ~std::uint32_t{0};
   static constexpr std::uint32_t kTarget = kSource - 1;
@@ -63,9 +63,8 @@ void for_each_access(const Command& command, F&& fn) {
 }
 
 // Calls `fn(const BoundRange&, timeline::AccessKind)` for each range of memory that the command
-// reads or writes on the device, resolved with this table to the memory that the driver made
-// (at_root). The memory of a range may be that of another one. Allocates nothing. Precondition: the
-// command is issued (bind).
+// reads or writes on the device, resolved with this table to memory of a driver (at_root). Ranges
+// may share memory. Allocates nothing. Precondition: the command is issued (bind).
 template <class F>
 void for_each_memory(const Command& command, const BoundRange* table, F&& fn) {
   for_each_access(command, [&](const CommandAccess& access) {
@@ -78,8 +77,8 @@ void for_each_memory(const Command& command, const BoundRange* table, F&& fn) {
   }
 }
 
-// The same for all commands of a submission: the memory that must be resident while it runs, but
-// for what its native form has of the driver's own.
+// The same for all commands of a submission: the memory that must be resident while it runs, except
+// memory that the driver allocated for its native form.
 template <class F>
 void for_each_memory(const Operation& operation, F&& fn) {
   switch (operation.kind) {
@@ -98,15 +97,15 @@ void for_each_memory(const Operation& operation, F&& fn) {
 // "fill", "copy", "saxpy: binding 1 (y)"
 std::string describe(const Command& command, std::uint32_t binding);
 
-// kInvalidArgument: two of these resolved bindings overlap where one is written, and the kernel
-// does not say that they may.
+// Returns kInvalidArgument if two of these resolved bindings overlap, one of them is written, and
+// the kernel does not allow it.
 Status check_bindings_apart(const kernel::KernelInfo& kernel, const timeline::Access* bindings,
                             std::size_t count);
 
-// Declares what `submission` accesses.
+// Declares an access of `submission`.
 void declare(timeline::Submission& submission, const BoundRange& range, timeline::AccessKind kind,
              std::string what);
-// The same for a command without slots. kInvalidArgument: check_bindings_apart().
+// Declares all accesses of a command without slots. Returns the errors of check_bindings_apart().
 Status declare(timeline::Submission& submission, const Command& command);
 
 }  // namespace halyard::inline v0::hal

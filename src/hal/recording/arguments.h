@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Argument blocks: what the commands of one native command buffer read, such as addresses and
+// Argument blocks: data that the commands of a native command buffer read, such as addresses and
 // constants of dispatches. The host writes them, the device reads them while the commands run.
 //
 //     ArgumentHeap    of a device: the memory of all blocks, kept for reuse
-//     (hal/memory/host_blocks.h) Arguments       of one command buffer: its blocks, one after the
-//     other, in one piece of memory
+//                     (hal/memory/host_blocks.h)
+//     Arguments       of a command buffer: its blocks, contiguous in a HostBlock
 //
 // A command buffer computes beforehand how many bytes its blocks take, so a steady state allocates
 // nothing.
@@ -25,20 +25,21 @@
 
 namespace halyard::inline v0::hal {
 
-// One block, in memory that the host sees. Valid until Arguments::reset(), or the end of Arguments.
+// One block, in memory that the host sees. Valid until Arguments::reset() or the destructor of
+// Arguments.
 struct ArgumentBlock {
   std::byte* host = nullptr;
   Memory* memory = nullptr;   // a driver's own
   std::uint64_t offset = 0;   // in `memory`
   std::uint64_t address = 0;  // on the device; meaningless where memory has handles only
 
-  // The first `bytes` of the block from `begin` on, as a driver's commands name them.
+  // The bytes [begin, begin + bytes) of the block, as a range for commands.
   BoundRange range(std::uint64_t begin, std::uint64_t bytes) const noexcept {
     return {memory, offset + begin, bytes};
   }
 };
 
-// The memory of a device's argument blocks. Safe from any thread; copies share it.
+// The memory of a device's argument blocks. Safe from any thread; copies share the memory.
 //
 //     struct Traits {
 //       using Device = ...;                         // a RefCounted; its heap keeps it
@@ -51,7 +52,7 @@ class ArgumentHeap {
  public:
   using Device = typename Traits::Device;
 
-  // Returns kResourceExhausted without memory.
+  // Returns kResourceExhausted if out of memory.
   static Result<ArgumentHeap> create(Ref<Device> device) {
     auto blocks = Ref<HostBlocks>::adopt(new (std::nothrow) HostBlocks);
     if (blocks) return ArgumentHeap(std::move(device), std::move(blocks));
@@ -78,8 +79,8 @@ class ArgumentHeap {
   Ref<HostBlocks> blocks_;
 };
 
-// Hands out the blocks of one command buffer. Each begins at a multiple of kBlockAlignment. Not
-// safe from several threads.
+// Allocates the blocks of one command buffer. Each begins at a multiple of kBlockAlignment. Not
+// thread-safe.
 template <std::uint64_t kBlockAlignment>
 class Arguments {
  public:
@@ -91,9 +92,9 @@ class Arguments {
     return (bytes + kAlignment - 1) & ~(kAlignment - 1);
   }
 
-  // Drops all blocks and makes room for `bytes`: the sum of aligned() of the blocks to come.
-  // Returns the errors of ArgumentHeap::take(). Precondition: the device uses none of the dropped
-  // blocks.
+  // Drops all blocks and makes room for `bytes`: the sum of aligned() over the blocks that will be
+  // taken. Returns the errors of ArgumentHeap::take(). Precondition: the device uses none of the
+  // dropped blocks.
   template <class Traits>
   Status reset(const ArgumentHeap<Traits>& heap, std::uint64_t bytes) {
     used_ = 0;

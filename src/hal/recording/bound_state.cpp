@@ -10,9 +10,9 @@
 namespace halyard::inline v0::hal {
 namespace {
 
-constexpr std::size_t kWord = 4;  // bytes that are pushed together
+constexpr std::size_t kWord = 4;  // bytes; the granularity of pushes
 
-// The words from `offset` on, each as a bit. Precondition: size > 0, the end <= kMaxPushConstants.
+// The words of a range, one bit for each. Precondition: size > 0, the end <= kMaxPushConstants.
 constexpr std::uint32_t words(std::size_t offset, std::size_t size) {
   return ~std::uint32_t{0} >> (32 - size / kWord) << offset / kWord;
 }
@@ -38,8 +38,8 @@ Status BoundState::check(const PipelineLayout& layout, std::uint32_t set) const 
                base::counted(layout.set_count(), "set"));
 }
 
-// Sets of equal layouts stay bound only as long as the sets before them do: these determine where
-// their bindings begin.
+// A set with an equal layout stays bound only if all sets before it do, because these determine
+// where its bindings begin.
 void BoundState::use(const PipelineLayout& layout) noexcept {
   if (layout_ == layout) return;
   if (layout_) {

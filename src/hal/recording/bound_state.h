@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// BoundState: the descriptor sets and push constants that a recorder has bound, and what a dispatch
-// takes out of them. Errors name what is wrong; the recorder puts the command in front.
+// BoundState: the descriptor sets and push constants that a recorder has bound; resolves the
+// bindings and constants of a dispatch. Errors name the reason; the recorder adds the name of the
+// command.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +19,17 @@ namespace halyard::inline v0::hal {
 
 class BoundState {
  public:
-  // Of a recorder for `device`; nothing is called if that is null.
+  // For a recorder of `device`. With a null device no other function may be called.
   explicit BoundState(const DeviceObject* device) noexcept : device_(device) {}
 
   Status bind(const PipelineLayout& layout, std::uint32_t set, const DescriptorSet& descriptors);
   Status push_set(const PipelineLayout& layout, std::uint32_t set, View<Descriptor> descriptors);
   Status push_constants(const PipelineLayout& layout, std::uint32_t offset, Bytes bytes);
 
-  // Fills `bindings`, which has one for each of the kernel's, if everything that the kernel takes
-  // is bound.
+  // Fills `bindings`, one entry for each binding of the kernel. Returns an error if a resource or
+  // constant of the kernel is not bound.
   Status resolve_for(const kernel::KernelInfo& kernel, std::span<BindingRef> bindings) const;
-  // After that: the kernel's constants.
+  // The kernel's constants. Precondition: resolve_for() succeeded.
   const std::byte* constants() const noexcept { return constants_; }
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Command: what the HAL asks of a driver, validated, with every length resolved. The same form
-// serves recordings (RecordedCommands) and single queue operations (Operation).
+// Command: a validated command for a driver, with every length resolved. Recordings
+// (RecordedCommands) and single queue operations (Operation) use the same type.
 //
 // Commands are views: they point to memory and executables that their RecordedCommands or Operation
 // retains.
@@ -71,8 +71,8 @@ struct FillCommand {
 struct UpdateCommand {
   CommandRange target;
   const std::byte* source;  // target.length bytes
-  // Where the device needs host blocks: the same bytes, in a memory that its driver made. Null of
-  // an update of no bytes.
+  // If the device needs host blocks: the same bytes in its driver's memory. Null if the update has
+  // no bytes.
   Memory* source_memory = nullptr;
   std::uint64_t source_offset = 0;
 };
@@ -83,23 +83,23 @@ struct CopyCommand {
 struct DispatchCommand {
   ExecutableImpl* executable;
   std::uint32_t function;
-  std::uint32_t groups[3];  // any zero: nothing runs
+  std::uint32_t groups[3];  // if any is 0 nothing runs
   const CommandRange*
       counts;  // else null: 12 bytes, aligned to 4, that hold the groups when it runs
   const CommandRange* bindings;
   std::uint32_t binding_count;
   std::uint32_t constants_size;
   const std::byte* constants;  // laid out as the function's reflection says, aligned to 8
-  // Of a dispatch with constant slots: those, as entries of the table, and the entry at which the
-  // table has the constants of a submission (constants_of). Else 0.
+  // For a dispatch with constant slots: the slots, as entries of the table, and the entry where the
+  // submission's constants begin (constants_of). Otherwise 0.
   const ConstantUse* constant_uses;
   std::uint32_t constant_use_count;
   std::uint32_t constants_entry;
 };
 
-// A set, reset or wait. Commands that follow a wait run after, and see, everything before the
-// latest set of its event in the same recording. A wait without such a set orders nothing here: its
-// submissions wait instead. No wait follows a reset without a set between.
+// A set, reset or wait. Commands after a wait run after, and see, everything before the latest set
+// of its event in the same recording. If the recording has no such set, the wait has no effect
+// within it: its submissions wait instead. A wait never follows a reset without a set in between.
 struct EventCommand {
   std::uint32_t event;  // one of RecordedCommands::event_count
 };
@@ -113,7 +113,7 @@ struct Command {
     DispatchCommand dispatch;
     EventCommand event;
   };
-  Command() noexcept {}  // a barrier, which has nothing else
+  Command() noexcept {}  // a barrier, which has no other members
   explicit Command(const FillCommand& command) noexcept : kind(CommandKind::kFill), fill(command) {}
   explicit Command(const UpdateCommand& command) noexcept
       : kind(CommandKind::kUpdate), update(command) {}
@@ -133,8 +133,8 @@ struct CommandEdge {
   std::uint32_t after;  // > before
 };
 
-// A finished recording, before the driver has seen it. Without barriers, events and edges its
-// commands may run in any order and overlap; in the order they have here they all are respected.
+// A finished recording, as input for the driver. Commands that barriers, events and edges do not
+// order may run in any order and overlap. The order of `commands` respects all of them.
 struct RecordedCommands {
   std::span<const Command> commands;
   std::span<const CommandEdge> edges;  // by `after`
@@ -144,8 +144,8 @@ struct RecordedCommands {
   RecordingUse use = RecordingUse::kOften;
 };
 
-// One entry of a binding table, resolved and bounds-checked. Behind those with memory are the
-// numbers of constant slots, without memory, the bits of each as `offset`.
+// One entry of a binding table, resolved and bounds-checked. After the entries with memory come the
+// numbers of constant slots: `memory` is null and `offset` has the bits.
 struct BoundRange {
   Memory* memory = nullptr;
   std::uint64_t offset = 0;
@@ -170,14 +170,14 @@ inline BoundRange bind(const CommandRange& range, const BoundRange* table) noexc
           to_the_end ? entry.length - range.offset : range.length};
 }
 
-// The same bytes as a range of the memory that a driver made: the one that driver may cast.
+// The same bytes as a range of the root, the memory that a driver made and may downcast.
 inline BoundRange at_root(const BoundRange& range) noexcept {
   return {&range.memory->root(), range.memory->root_offset() + range.offset, range.length};
 }
 
-// When the next submission may use the native form of a recording.
+// When another submission may use the native form of a recording.
 enum class InstanceReuse : std::uint8_t {
-  kInOrder,  // once it is ordered after the previous use on the device: a native graph
+  kInOrder,  // once the device orders it after the previous use: a native graph
   kRetired,  // once the host has seen the previous use end: memory that the issuer writes
 };
 
@@ -186,24 +186,25 @@ struct InstanceInfo {
   InstanceReuse reuse = InstanceReuse::kInOrder;
 };
 
-// A recording in the driver's own form. Immutable, except for what belongs to one of its instances.
-// It may keep pointing into the RecordedCommands it was made from, which lives as long.
+// A recording in the driver's own form. Immutable, except for the state of its instances. It may
+// point into the RecordedCommands that it was made from, which lives as long.
 class NativeCommands {
  public:
   explicit NativeCommands(const RecordedCommands& recording) noexcept : recording_(recording) {}
   virtual ~NativeCommands() = default;
-  // What it was made from.
+  // The recording that it was made from.
   const RecordedCommands& recording() const noexcept { return recording_; }
   // Native commands that one replay puts into a lane (timeline::QueueCapabilities::max_in_flight).
   virtual std::uint32_t depth() const noexcept { return 1; }
-  // Its native forms, each used by one submission at a time (Operation::instance). Constant.
+  // The native forms of the recording, each used by one submission at a time (Operation::instance).
+  // Constant.
   virtual InstanceInfo instances() const noexcept { return {}; }
 
  private:
   const RecordedCommands& recording_;
 };
 
-// An event of the native library that its user has made; the driver knows its type.
+// An event of the native library that the user created; the driver knows its type.
 struct NativeEvent {
   enum class Use : std::uint8_t { kNone, kWait, kRecord };
   void* handle = nullptr;
@@ -218,14 +219,14 @@ enum class OperationKind : std::uint8_t {
 
 // The type that Issue::operation has in NativeQueue::issue.
 struct Operation : timeline::Operation {
-  Operation() noexcept {}  // no aggregate, which would be cleared for each submission
+  Operation() noexcept {}  // prevents clearing all members for each submission
 
   OperationKind kind = OperationKind::kBarrier;
-  NativeEvent event;                       // kBarrier; none where the device has no native events
+  NativeEvent event;                       // kBarrier; empty if the device lacks native events
   Command command;                         // kCommand
   const NativeCommands* native = nullptr;  // kExecute
   const BoundRange* table = nullptr;       // kExecute: slot i is table[i]
-  std::uint32_t instance = 0;              // kExecute: one of native->instances(), for this alone
+  std::uint32_t instance = 0;              // kExecute: its own among native->instances()
 };
 
 }  // namespace halyard::inline v0::hal

@@ -204,7 +204,7 @@ Status CommandBufferObject::range_of_pool(const BoundRange& resolved, CommandRan
   return retain_until_end(*memory);
 }
 
-// The number of slots is known now.
+// Called when the number of slots is final.
 void CommandBufferObject::place_pooled() noexcept {
   const auto place = [&](CommandRange& range) {
     if (range.memory != nullptr || range.slot < kMaxSlots) return;
@@ -229,7 +229,7 @@ void CommandBufferObject::place_pooled() noexcept {
         break;
       case CommandKind::kDispatch:
         for (std::uint32_t i = 0; i < command.dispatch.binding_count; ++i) {
-          // In the arena of this recording, which is not finished.
+          // The cast is safe: the bindings are in this recording's arena, and it is not finished.
           place(const_cast<CommandRange&>(command.dispatch.bindings[i]));
         }
         if (command.dispatch.counts != nullptr) {
@@ -240,13 +240,13 @@ void CommandBufferObject::place_pooled() noexcept {
   }
 }
 
-// Their slots are placed now, and so is the room for each dispatch's constants.
+// Assigns the final table entries of constant slots, and room for the constants of each dispatch.
 void CommandBufferObject::place_constants() noexcept {
   table_size_ = range_count() + constant_slots_.size();
   for (const std::size_t index : with_constants_) {
     DispatchCommand& dispatch = commands_[index].dispatch;
     for (std::uint32_t i = 0; i < dispatch.constant_use_count; ++i) {
-      // In the arena, as in place_pooled().
+      // The cast is safe as in place_pooled().
       const_cast<ConstantUse&>(dispatch.constant_uses[i]).slot +=
           static_cast<std::uint32_t>(range_count());
     }
@@ -283,7 +283,7 @@ Status CommandBufferObject::use_constants(View<ConstantUse> uses, DispatchComman
 Status CommandBufferObject::need(const CommandRange& range, std::uint32_t alignment,
                                  std::uint32_t length_multiple) {
   if (range.memory != nullptr || range.slot >= kMaxSlots) return {};
-  // Once more: a copy's length may come from its other side.
+  // Checked again because a copy's length may come from its other side.
   HALYARD_RETURN_IF_ERROR(check_slot({range.slot, range.offset, range.length}));
   const bool to_the_end = range.length == kWholeSize;
   if (range.slot >= slots_.size() && !slots_.grow(range.slot + 1)) return no_memory();
@@ -296,7 +296,8 @@ Status CommandBufferObject::need(const CommandRange& range, std::uint32_t alignm
 }
 
 Status CommandBufferObject::retain_until_end(RefCounted& object) {
-  // Most commands use what the one before used; finish() finds the other duplicates.
+  // Most commands use the same object as the previous command; finish() removes the other
+  // duplicates.
   if (!retained_.empty() && retained_[retained_.size() - 1] == &object) return {};
   if (!retained_.push_back(&object)) return no_memory();
   object.retain();

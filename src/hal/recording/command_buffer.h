@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// CommandBufferObject: a recording, what it keeps alive, and what it asks of a binding table.
+// CommandBufferObject: a recording, the objects it keeps alive, and its requirements on a binding
+// table.
 //
-// Handles keep its device open, and until finish() the recorder does; submissions in flight keep
-// the object only, so that a device can close while they end. Built by a Recorder, immutable from
-// finish() on.
+// Handles keep its device open; before finish() the recorder does. Submissions in flight keep only
+// the object, so that a device can close while they end. A Recorder builds it; it is immutable
+// after finish().
 #pragma once
 
 #include <cstdint>
@@ -23,26 +24,27 @@
 
 namespace halyard::inline v0::hal {
 
-// What all commands together ask of the range bound to a slot, so that a submit checks it once.
+// The combined requirements of all commands on the range bound to a slot, so that a submission
+// checks it once.
 struct SlotNeed {
-  std::uint64_t extent = 0;           // bytes it has at least
+  std::uint64_t extent = 0;           // minimum length in bytes
   std::uint32_t alignment = 1;        // of its start in the allocation
   std::uint32_t length_multiple = 1;  // for commands that reach to its end
-  bool used = false;                  // else the entry may be empty
+  bool used = false;                  // otherwise the entry may be empty
 };
 
-// What a constant slot must be given.
+// The requirement on the constant of a slot.
 struct ConstantNeed {
   kernel::ElementType type{};
-  bool used = false;        // else anything may be there
-  std::size_t command = 0;  // the last dispatch with it, to be named
+  bool used = false;        // otherwise any constant is accepted
+  std::size_t command = 0;  // the last dispatch with it, for messages
 };
 
 class PoolMemory;
 
 class CommandBufferObject final : public Reclaimed {
  public:
-  // Null when memory is exhausted.
+  // Null if out of memory.
   static Ref<CommandBufferObject> create(DeviceObject& device, RecordingUse use) noexcept;
 
   DeviceObject& device() const noexcept { return device_; }
@@ -51,46 +53,47 @@ class CommandBufferObject final : public Reclaimed {
   std::size_t command_count() const noexcept { return commands_.size(); }
   std::size_t slot_count() const noexcept { return slots_.size(); }
   std::size_t constant_slot_count() const noexcept { return constant_slots_.size(); }
-  // Behind the slots the table has the pool memory that the recording refers to directly: its
-  // addresses are not known before a submission is issued.
+  // After the slots, the table has the pool memory that the recording refers to directly, because
+  // its addresses are not known before a submission is issued.
   std::size_t range_count() const noexcept { return slots_.size() + pooled_.size(); }
-  // Behind these ranges it has the numbers, then the constants of each dispatch with some of them.
+  // After these ranges, the table has the numbers, then the constants of each dispatch that uses
+  // numbers.
   std::size_t table_size() const noexcept { return table_size_; }
   bool needs_compute() const noexcept { return needs_compute_; }
-  // Precondition: the device is checked.
+  // Precondition: DeviceObject::checks().
   const RecordedAccesses& accesses() const noexcept { return *accesses_; }
   std::span<const EventUse> events() const noexcept { return {events_.data(), events_.size()}; }
 
   // Checks the first slot_count() bindings and the first constant_slot_count() constants, and fills
-  // `table`; an unused slot gives an empty entry. Precondition: there are that many.
-  // kFailedPrecondition: recorded memory was deallocated.
+  // `table`; the entry of an unused slot is empty. Precondition: at least as many are given.
+  // Returns kFailedPrecondition if recorded memory was deallocated.
   Status bind(View<BufferRange> bindings, View<Constant> constants, BoundRange* table) const;
 
-  // --- while recording: each adds to what is there, or answers why not
-  // ----------------------------
+  // ---- While recording: each function appends to the recording, or returns an error.
 
   Status add(const Command& command);
-  // For the next command. Precondition: `before` is the index of a command that does some work.
+  // Orders the next command after `before`, the index of a command that does work.
   Status add_edge(std::uint32_t before);
   static constexpr std::uint32_t kNoCommand = ~std::uint32_t{0};
-  // The latest command that does some work.
+  // The latest command that does work, or kNoCommand.
   std::uint32_t last_work() const noexcept { return last_work_; }
   Status add_event(CommandKind kind, EventObject& event);
-  // A range as commands have it. kWholeSize of direct memory is resolved.
+  // Converts `ref` to a range of a command. Resolves kWholeSize of direct memory.
   Status range_of(const BindingRef& ref, CommandRange& range);
-  // Adds to what range.slot, if it is one, must fulfil. Errors of check_slot().
+  // Adds the requirements on range.slot, if the range is in a slot. Returns the errors of
+  // check_slot().
   Status need(const CommandRange& range, std::uint32_t alignment, std::uint32_t length_multiple);
-  // Gives the dispatch, which add() is given next, these constant slots. kInvalidArgument: one has
-  // another type already. kOutOfRange.
+  // Assigns constant slots to `command`, which must be passed to add() next. Returns
+  // kInvalidArgument if a slot is already used with another type, or kOutOfRange.
   Status use_constants(View<ConstantUse> uses, DispatchCommand& command);
   Status retain_until_end(RefCounted& object);
-  Status check_copy_at_bind();     // the command added last
-  Status check_tensors_at_bind();  // of the dispatch that add() is given next
-  // Copies `bytes` to where the device copies from.
+  Status check_copy_at_bind();     // of the command added last
+  Status check_tensors_at_bind();  // of the dispatch that is added next
+  // Copies `bytes` to memory that the device copies from.
   Status keep_bytes(Bytes bytes, UpdateCommand& update);
   Arena& arena() noexcept { return arena_; }
   void set_needs_compute() noexcept { needs_compute_ = true; }
-  // Of the commands that follow, in a trace.
+  // Sets the group of the commands that follow, for traces.
   void set_group(trace::Name group) noexcept { group_ = group; }
 
   // Hands the recording to the driver. Precondition: the caller keeps the device open.
@@ -108,20 +111,20 @@ class CommandBufferObject final : public Reclaimed {
   void place_constants() noexcept;
 
   DeviceObject& device_;
-  // While user handles exist. Without one, on_last_handle() never runs, and the runtime's thread
-  // may free the object much later: it must not keep the device open then.
+  // Set while user handles exist. An object that never had a handle has no on_last_handle(), and
+  // the runtime's thread may free it much later, when it must not keep the device open.
   HandleRef<DeviceObject> keeps_open_;
   Arena arena_;                   // bindings, constants and update data
-  Array<HostBlock> host_blocks_;  // or that, where the device needs them
+  Array<HostBlock> host_blocks_;  // update data, if the device needs them
   std::uint64_t host_room_ = 0;   // bytes left in the last of them
   Array<Command> commands_;
   Array<CommandEdge> edges_;
   std::uint32_t last_work_ = kNoCommand;
   Array<SlotNeed> slots_;
   Array<ConstantNeed> constant_slots_;
-  Array<std::size_t> with_constants_;  // dispatches with constant slots
-  Array<std::size_t> unchecked_tensors_;  // dispatches of which some are a tensor's sizes, strides
-  std::size_t table_size_ = 0;         // from finish() on
+  Array<std::size_t> with_constants_;     // dispatches with constant slots
+  Array<std::size_t> unchecked_tensors_;  // dispatches with slots for sizes or strides
+  std::size_t table_size_ = 0;            // from finish() on
   Array<EventUse> events_;
   Array<PoolMemory*> pooled_;            // entry i is slot kMaxSlots + i until finish()
   Array<std::size_t> unchecked_copies_;  // whose overlap depends on the table
@@ -130,8 +133,8 @@ class CommandBufferObject final : public Reclaimed {
   trace::Name group_ = trace::kNoName;
   bool needs_compute_ = false;
   RecordedCommands recording_;
-  std::unique_ptr<RecordedAccesses> accesses_;  // where the device is checked
-  std::unique_ptr<NativeCommands> native_;  // may point into the members above
+  std::unique_ptr<RecordedAccesses> accesses_;  // null unless DeviceObject::checks()
+  std::unique_ptr<NativeCommands> native_;      // may point into the members above
   Instances instances_;
 };
 

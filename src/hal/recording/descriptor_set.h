@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The objects behind DescriptorSetLayout, DescriptorSet and PipelineLayout. Only handles own them:
-// recordings and submissions refer to their contents.
+// The objects of the handles DescriptorSetLayout, DescriptorSet and PipelineLayout. Only handles
+// own them: recordings and submissions refer to the buffers in them.
 #pragma once
 
 #include <cstddef>
@@ -25,11 +25,11 @@ class DescriptorSetLayoutObject final : public RefCounted {
   static Result<DescriptorSetLayout> create(DeviceObject& device, View<DescriptorBinding> bindings);
 
   DeviceObject& device() const noexcept { return *device_.get(); }
-  // By number, each once.
+  // Sorted by number, without duplicates.
   std::span<const DescriptorBinding> bindings() const noexcept {
     return {bindings_.data(), bindings_.size()};
   }
-  // Whether a set of one layout can replace a set of the other.
+  // Whether the layouts are compatible: a set of either can be bound for the other.
   bool same_as(const DescriptorSetLayoutObject& other) const noexcept;
 
  private:
@@ -41,17 +41,17 @@ class DescriptorSetLayoutObject final : public RefCounted {
 
 class DescriptorSetObject final : public RefCounted {
  public:
-  // `layout` is of `device`.
+  // Precondition: `layout` belongs to `device`.
   static Result<DescriptorSet> create(const DeviceObject& device, const DescriptorSetLayout& layout,
                                       View<Descriptor> descriptors);
 
   const DescriptorSetLayoutObject& layout() const noexcept { return *layout_.object(); }
-  // Of the layout's binding at this place.
+  // The resource of the layout's binding at this index.
   const BindingRef& resource(std::size_t index) const noexcept { return entries_[index].resource; }
 
  private:
   struct Entry {
-    Buffer buffer;  // what keeps a direct resource
+    Buffer buffer;  // keeps a direct resource alive
     BindingRef resource;
     bool given = false;
   };
@@ -72,7 +72,7 @@ class PipelineLayoutObject final : public RefCounted {
   const DescriptorSetLayout& set(std::size_t index) const noexcept { return sets_[index]; }
   std::size_t binding_count() const noexcept { return binding_count_; }
   std::uint32_t push_constants_size() const noexcept { return push_constants_size_; }
-  // How many sets, from 0 on, have the same layout in both.
+  // The number of leading sets that have the same layout in both.
   std::size_t common_sets(const PipelineLayoutObject& other) const noexcept;
 
  private:

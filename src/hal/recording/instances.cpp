@@ -28,7 +28,7 @@ Answer Instances::take(timeline::IssueSite& site, std::uint32_t& index, Status& 
       const bool retired = latest.lane->retired() >= latest.sequence;
       order = retired ? Order::kReached : Order::kNone;
     }
-    // One in the same lane is the best: the others stay for other lanes.
+    // Prefers an instance that the same lane used last, and leaves the others to other lanes.
     if (order < best) best = order, index = i;
   }
   if (best != Order::kNone) {

@@ -4,9 +4,10 @@
 // that is instantiated, or a table of addresses that a prerecorded command buffer reads, serves one
 // submission at a time; a driver makes a few of each, and a submission takes one as it is issued:
 //
-//     ask      one whose latest use this place in the lane comes after, natively or by retirement
-//     issued   its latest use is now (lane, sequence)
-//     none     the submission is held until a use has ended; never covering, as any that is held
+//     ask      take an instance whose latest use is ordered before this place in the lane, natively
+//              or because it has retired
+//     issued   the instance's latest use is now (lane, sequence)
+//     none     hold the submission, unissued and not covering (timeline/gate.h), until a use ends
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ class Instances {
  public:
   static constexpr std::uint32_t kMost = 8;
 
-  // Precondition: at most kMost. Before any submission.
+  // Precondition: at most kMost instances. Called before any submission.
   void reset(const InstanceInfo& info) noexcept { info_ = info; }
   bool empty() const noexcept { return info_.count == 0; }
 
@@ -33,9 +34,10 @@ class Instances {
   timeline::Gate::Answer take(timeline::IssueSite& site, std::uint32_t& index,
                               Status& cause) noexcept;
   void issued(std::uint32_t index, const LanePoint& use) noexcept;
-  // It was taken, but its submission was not issued.
+  // Called when an instance was taken, but its submission was not issued.
   void undo(std::uint32_t index) noexcept;
-  // A submission that had taken `index` has ended. True if another one was held for want of one.
+  // Called when a submission that took an instance has ended. True if a submission was held because
+  // all instances were in use.
   [[nodiscard]] bool end() noexcept;
 
  private:

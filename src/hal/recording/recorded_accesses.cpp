@@ -44,7 +44,7 @@ Status RecordedAccesses::order(const RecordedCommands& recording) {
     place.after_all = after_all;
     for (; edge != edges.end() && edge->after == i; ++edge) {
       place.clock.add(places_[edge->before].clock);
-      // What the earlier command came after as a whole.
+      // All commands that precede the earlier command also precede this one.
       place.after_all = std::max(place.after_all, places_[edge->before].after_all);
     }
     place.clock.drop_if(
@@ -72,7 +72,7 @@ void RecordedAccesses::collect() {
 }
 
 Access RecordedAccesses::bind(const Range& range, const BoundRange* table) noexcept {
-  // Above the serial numbers of memory.
+  // Marks a slot; greater than the serial numbers of memory.
   constexpr std::uint64_t kOfSlot = std::uint64_t{1} << 63;
   Access access{0, range.begin, range.end, range.kind, range.what};
   if (range.memory != nullptr) {
@@ -89,7 +89,7 @@ Access RecordedAccesses::bind(const Range& range, const BoundRange* table) noexc
 
 Status RecordedAccesses::compare(const BoundRange* table) const {
   AccessTable<std::uint32_t> accesses;  // by command
-  std::vector<Access> bound;            // of one command
+  std::vector<Access> bound;            // of `command` below
   for (std::size_t first = 0, end = 0; first < ranges_.size(); first = end) {
     const std::uint32_t command = ranges_[first].command;
     const Place& place = places_[command];
@@ -157,7 +157,7 @@ Status RecordedAccesses::check(const BoundRange* table) const {
   for (std::size_t i = 0; i < summary_.size(); ++i) {
     for (std::size_t k = 0; k < i; ++k) {
       const Range &a = summary_[i], &b = summary_[k];
-      if (a.memory == b.memory && a.slot == b.slot) continue;  // compared when it was recorded
+      if (a.memory == b.memory && a.slot == b.slot) continue;  // compared when recorded
       if (conflict(bind(a, table), bind(b, table))) return compare(table);
     }
   }

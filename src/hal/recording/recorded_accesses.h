@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// RecordedAccesses: what the commands of a recording access and in which order, for the checking
-// mode (timeline/access_checker.h). Finds commands that access the same memory, one of which
-// writes, and that no barrier, event or Recorder::after() orders.
+// RecordedAccesses: the accesses of a recording's commands and their order, for the checking mode
+// (timeline/access_checker.h). Finds pairs of commands that access the same memory, of which at
+// least one writes, without a barrier, event or Recorder::after() between them.
 //
-// What lies in slots is known when a submission brings its table: two slots are different memory
-// until then. Immutable, safe from any thread. Allocates; without memory the process ends.
+// The memory in slots is known when a submission supplies its table; until then two slots count as
+// different memory. Immutable, safe from any thread. Allocates; the process terminates if out of
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +23,19 @@ namespace halyard::inline v0::hal {
 
 class RecordedAccesses {
  public:
-  // kFailedPrecondition, with both commands: nothing orders them. kInvalidArgument: bindings of a
-  // dispatch overlap. kResourceExhausted. The commands and the memory that they name outlive the
-  // result.
+  // Returns kFailedPrecondition, naming both commands, if nothing orders them; kInvalidArgument if
+  // bindings of a dispatch overlap; kResourceExhausted. The commands and their memory must outlive
+  // the result.
   static Result<std::unique_ptr<RecordedAccesses>> create(const RecordedCommands& recording);
 
-  // The same, now that the slots are bound, for entries that overlap.
+  // Checks again with the memory of the slots, for entries that overlap.
   Status check(const BoundRange* table) const;
-  // Declares what a submission with this table accesses.
+  // Declares the accesses of a submission with this table.
   void declare(timeline::Submission& submission, const BoundRange* table) const;
 
  private:
-  // A command's place in the order: it comes after the commands below `after_all`, and after those
-  // that its clock has.
+  // A command's place in the order: after all commands below `after_all`, and after the commands in
+  // its clock.
   struct Place {
     std::uint32_t after_all = 0;
     timeline::OrderEvent event;
@@ -56,14 +57,14 @@ class RecordedAccesses {
   Status order(const RecordedCommands& recording);
   void collect();
   void merge();
-  // Without a table a slot is a memory of its own.
+  // Without a table, each slot counts as a separate memory.
   static timeline::Access bind(const Range& range, const BoundRange* table) noexcept;
   Status compare(const BoundRange* table) const;
 
   const std::span<const Command> commands_;
   std::vector<Place> places_;   // of each command
   std::vector<Range> ranges_;   // of all commands, in their order
-  std::vector<Range> summary_;  // the same, with those that touch merged
+  std::vector<Range> summary_;  // the same, with adjacent ranges merged
 };
 
 }  // namespace halyard::inline v0::hal

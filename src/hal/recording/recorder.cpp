@@ -32,7 +32,7 @@ class RecorderState {
     if (!commands_) first_error_ = Status(StatusCode::kResourceExhausted, "recorder: no memory");
   }
 
-  // Records by `command()`, unless there was an error.
+  // Calls `command()`, which records, unless there was an error.
   template <class F>
   void record(const char* name, F&& command) {
     if (!first_error_.ok()) return;
@@ -43,7 +43,7 @@ class RecorderState {
     }
   }
 
-  // Unless there was an error before.
+  // Stores the first error.
   void fail(Status status) {
     if (first_error_.ok()) first_error_ = std::move(status);
   }
@@ -52,7 +52,7 @@ class RecorderState {
                  device_ ? device_.object()->name() : std::string_view("no device"));
   }
 
-  // Over `grid`, or over what `counts` holds; the other is null.
+  // Over `grid`, or over the group counts in `counts`; the other is null.
   Status dispatch(const Function& function, const Grid* grid, const BindingRef* counts,
                   View<BindingRef> bindings, View<Constant> constants);
   Status dispatch(const Launch& launch);
@@ -85,23 +85,23 @@ class RecorderState {
   template <class Pack>
   Status add_dispatch(const Function& function, const Grid* grid, const BindingRef* counts,
                       View<BindingRef> bindings, Pack&& pack);
-  void name_group();  // in a trace
+  void name_group();  // for traces
   std::string_view innermost_group() const noexcept {
     return groups_.empty() ? std::string_view() : groups_[groups_.size() - 1];
   }
 
-  Device device_;  // keeps it open until the recording has a handle
+  Device device_;  // keeps the device open until the recording has a handle
   Ref<CommandBufferObject> commands_;
   BoundState bound_;
-  Arena names_;                     // of groups, which the finished recording has no use for
-  Array<std::string_view> groups_;  // those open
+  Arena names_;                     // names of groups; not needed after finish()
+  Array<std::string_view> groups_;  // open groups
   Status first_error_;
 };
 
 namespace {
 
-// Bytes of a path of debug groups in a trace, which is made anew for each group: names may be of
-// any length and nest in any depth.
+// Limit in bytes of a path of debug groups in a trace. The path is built for each group, while
+// names may have any length and nest to any depth.
 constexpr std::size_t kMaxGroupPath = 1024;
 
 Status no_memory(std::size_t bytes) {
@@ -139,7 +139,7 @@ Status RecorderState::dispatch(const Launch& launch) {
   return add_dispatch(function, &launch.grid(), nullptr, {bindings, count},
                       [&](std::byte* packed, Array<ConstantUse>& uses) {
                         const Bytes given = launch.constants();
-                        // There are none, or the launch was moved from.
+                        // The kernel has no constants, or the launch was moved from.
                         if (given.empty()) return pack_constants(kernel_of(function), {}, packed);
                         std::memcpy(packed, given.data(), given.size());
                         for (const ConstantUse& use : launch.constant_uses()) {
@@ -251,7 +251,7 @@ Status RecorderState::copy(const BindingRef& source, const BindingRef& target) {
   CommandRange to;
   if (Status status = commands_->range_of(source, from); !status.ok()) return at(status, "source");
   if (Status status = commands_->range_of(target, to); !status.ok()) return at(status, "target");
-  // Only a slot's length is still unknown here.
+  // Here only the length of a slot can be unknown.
   if (from.length == kWholeSize) from.length = to.length;
   if (to.length == kWholeSize) to.length = from.length;
   if (from.length == kWholeSize) {
@@ -318,8 +318,8 @@ void RecorderState::name_group() {
   commands_->set_group(tracer->add_name(path));
 }
 
-// One call of a recorder. It does nothing during a call of another thread, which then fails the
-// recording: nothing of that call is touched but a flag.
+// One call of a recorder. If another thread is inside a call, this call only sets a flag, because
+// of which the next call fails the recording.
 class Recorder::Call {
  public:
   explicit Call(const Recorder& recorder) noexcept
@@ -339,7 +339,7 @@ class Recorder::Call {
   Call& operator=(const Call&) = delete;
 
   bool entered() const noexcept { return entered_; }
-  // Null also for a finished recorder.
+  // Null if the call was not entered or the recorder is finished.
   RecorderState* state() const noexcept { return entered_ ? recorder_.state_.get() : nullptr; }
 
  private:

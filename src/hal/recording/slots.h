@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Slots of a recording in native form: where a replay writes what its table has, and whether that
-// differs from what the replay before wrote.
+// Slots of a recording's native form: where a replay writes the values of its table, and whether
+// they differ from the values of the previous replay.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace halyard::inline v0::hal {
 
-// Calls `visit(slot)` for each entry of the table that the command takes memory or numbers from;
-// for an entry that it takes several times, each time.
+// Calls `visit(slot)` for each use of an entry of the table by the command; an entry that is used
+// several times is visited each time.
 template <class F>
 void for_each_slot(const Command& command, F&& visit) {
   const auto range = [&](const CommandRange& at) {
@@ -44,13 +44,13 @@ void for_each_slot(const Command& command, F&& visit) {
   }
 }
 
-// What a replay writes for a slot once the slot is known, and where. `Place` is the driver's: a
-// pointer into an argument block, or an index of an argument encoder.
+// A value that a replay writes once a slot is bound, and the place to write it. `Place` is defined
+// by the driver: a pointer into an argument block, or an index of an argument encoder.
 template <class Place>
 struct SlotPatch {
   enum class What : std::uint8_t {
     kRange,      // the range from `offset` to the slot's end
-    kRestSize,   // only how many bytes that range has
+    kRestSize,   // only the length of that range in bytes
     kConstants,  // the first `offset` bytes of the constants that begin at the entry `slot`
   };
   What what;
@@ -76,8 +76,8 @@ struct SlotPatch {
   }
 };
 
-// What a native form has of one entry of a table. Memory counts by its serial number: another one
-// may get the address of memory that is gone.
+// The value of a table entry that was last written to a native form. Memory is compared by serial
+// number, because addresses are reused.
 struct SlotValue {
   std::uint64_t serial = 0;  // of the root; 0: the entry is a number
   std::uint64_t offset = 0;  // in the root, or the number's bits

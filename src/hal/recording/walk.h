@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How a recording orders its commands, for drivers that replay them one after the other.
+// The order of a recording's commands, for drivers that replay them one by one.
 //
 //     walk_with_barriers()   a device that overlaps commands unless a full barrier stands between
 //     OrderedPrefix          a device that takes a graph: what each command follows
@@ -23,9 +23,9 @@ namespace halyard::inline v0::hal {
 // `work(index, command)` for each command that does work, in the order of the recording. Returns
 // the first error of `work`, which ends the walk. Allocates nothing.
 //
-// A barrier stands in place of each barrier and each wait for an event, and before a command with
-// an edge from a command that no barrier separates from it yet. Two may follow each other without
-// work between: a driver that knows that nothing was written since the last one skips the second.
+// It calls `barrier()` for each barrier and each wait for an event, and before a command with an
+// edge from a command that no barrier separates from it yet. Two barriers may follow each other
+// without work in between; a driver may skip the second if nothing was written since the first.
 template <class Barrier, class Work>
 Status walk_with_barriers(const RecordedCommands& recording, Barrier&& barrier, Work&& work) {
   std::uint32_t ordered = 0;  // commands before it are ordered before those that follow
@@ -47,10 +47,10 @@ Status walk_with_barriers(const RecordedCommands& recording, Barrier&& barrier, 
 }
 
 // The commands that barriers and events order before a place of a recording: always a prefix of it.
-// Edges come on top (RecordedCommands::edges).
+// Edges add further order (RecordedCommands::edges).
 class OrderedPrefix {
  public:
-  // Once, with the recording's event_count. Returns false without memory.
+  // Called once, with the recording's event_count. Returns false if out of memory.
   [[nodiscard]] bool open(std::uint32_t event_count) noexcept { return sets_.grow(event_count); }
 
   // Passes command `index`; called for each command in its order. Returns n: this command and those
@@ -64,10 +64,11 @@ class OrderedPrefix {
         sets_[command.event.event] = index;
         break;
       case CommandKind::kWaitEvent:
-        // Without a set in this recording a submission waits for another one; the prefix is empty.
+        // Without a set in this recording, its submission waits for another submission; the prefix
+        // is empty.
         prefix_ = std::max(prefix_, sets_[command.event.event]);
         break;
-      case CommandKind::kResetEvent:  // no wait follows without a set between
+      case CommandKind::kResetEvent:  // a wait only follows after another set
       case CommandKind::kFill:
       case CommandKind::kUpdate:
       case CommandKind::kCopy:

@@ -42,7 +42,7 @@ void EventSetter::destroy() noexcept {
   for (const Point& signal : signals()) {
     if (signal.semaphore() != nullptr) signal.semaphore()->release();
   }
-  // Else it has failed, or a submission may still wait for it.
+  // Otherwise the semaphore has failed, or a submission may still wait for it.
   if (end_->value_state(end_value_) == timeline::Semaphore::ValueState::kReached) {
     queue_.give_back(std::move(end_));
   }
@@ -85,7 +85,7 @@ void EventObject::keep(EventChange& change) noexcept {
   *at = change.next;
 }
 
-// Leaves dropped references in `change`, as setters must not end under the lock.
+// Moves dropped references to `change`, because setters must not be destroyed under the lock.
 void EventObject::take_back(EventChange& change) noexcept {
   keep(change);
   if (current_ == change.number) {
@@ -93,7 +93,7 @@ void EventObject::take_back(EventChange& change) noexcept {
     current_ = change.replaced;
     return;
   }
-  // At most one replaced it; once that one is kept, the state before it is no longer needed.
+  // At most one change replaced this one; once it is kept, the state before it is no longer needed.
   for (EventChange* later = open_; later != nullptr; later = later->next) {
     if (later->replaced != change.number) continue;
     std::swap(later->had, change.had);
@@ -107,7 +107,8 @@ Event::Event(EventObject* object) noexcept : object_(handle_base(object)) {}
 
 namespace {
 
-// Finds the ends that the submission must wait for. kFailedPrecondition: an event has none.
+// Finds the ends that the submission must wait for. Returns kFailedPrecondition if an event is not
+// set, or `waits` has no signal of the setting submission.
 Status find_ends(std::span<const EventUse> uses, Points waits, Point*& ends) {
   for (const EventUse& use : uses) {
     if (use.first_wait == EventUse::kNone) continue;
@@ -139,7 +140,7 @@ Status QueueObject::send_with_events(timeline::Submission& submission,
     queue_->discard(submission);
     return refused(status, "execute");
   };
-  // Waits, an end for each event, signals, the own end.
+  // Waits, an end for each event, signals, and the submission's own end.
   const std::size_t point_count = info.wait.size() + uses.size() + info.signal.size() + 1;
   static_assert(alignof(EventChange) <= alignof(Point));
   Block block;
@@ -158,13 +159,13 @@ Status QueueObject::send_with_events(timeline::Submission& submission,
   Point* waits_end = std::uninitialized_copy(info.wait.begin(), info.wait.end(), waits);
   auto* const changes = reinterpret_cast<EventChange*>(waits + point_count);
   {
-    // Before the submission: a thread that sees it complete may at once submit work that waits for
-    // its events.
+    // Events change before the submission, because a thread that sees it complete may at once
+    // submit work that waits for its events.
     base::LockGuard lock(device_.event_mutex());
     status = find_ends(uses, info.wait, waits_end);
     if (status.ok()) {
       for (std::size_t i = 0; i < uses.size(); ++i) {
-        // Also keeps the end that is waited for.
+        // The change also retains the end that the submission waits for.
         EventChange& change = *::new (&changes[i]) EventChange{uses[i].event->setter()};
         if (uses[i].after == After::kUnchanged) continue;
         uses[i].event->change(change, uses[i].after == After::kSet ? setter : Ref<EventSetter>());
@@ -188,7 +189,7 @@ Status QueueObject::send_with_events(timeline::Submission& submission,
       status.ok() ? uses[i].event->keep(changes[i]) : uses[i].event->take_back(changes[i]);
     }
   }
-  // Another submission may already wait for that set: it fails with the same error.
+  // Another submission may already wait for this set: make it fail with the same error.
   if (!status.ok() && setter) setter->end().semaphore()->fail(status);
   std::destroy_n(changes, uses.size());
   return status;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// EventObject: an event, with the submission that set it last. EventSetter: such a submission.
+// EventObject: an event, with the submission that set it last. EventSetter: a submission that sets
+// events.
 //
-// Inside a recording events are the driver's. Across recordings they are submissions': a setting
-// submission signals one semaphore more, its end, and a submission whose recording waits for what
-// it has not set waits for that end as well. So a wait lasts until its set also where the user's
-// semaphore gets its value from elsewhere, and fails with it.
+// Within a recording the driver implements events. Across recordings the HAL does: a submission
+// that sets events also signals a semaphore, its end. A submission whose recording waits for an
+// event that it does not set itself waits for that end. So the wait lasts until the set is done
+// even if something else signals the user's semaphore, and it fails if the setting submission
+// fails.
 //
-// Lifetime: events belong to one device, and every user of an event keeps that device. User handles
-// and recordings hold its handle; submissions end before the device does. So setters may lie in its
-// pool. The last handle lets the device close before the event ends, so the event also holds a
-// reference to the object.
+// Lifetime: an event belongs to one device. Handles and recordings of the event keep the device
+// open, and submissions end before the device does, so setters may be allocated in its pool. When
+// the last handle of the event is dropped the device may close first, so the event also holds a
+// reference to the device object.
 #pragma once
 
 #include <cstddef>
@@ -27,10 +29,10 @@
 
 namespace halyard::inline v0::hal {
 
-// A submission that sets events; shared by those whose latest set it is.
+// A submission that sets events; shared by all events that it was the last to set.
 class EventSetter final : public RefCounted {
  public:
-  // `signals` are not checked yet. kResourceExhausted.
+  // `signals` are not validated yet. Returns kResourceExhausted.
   static Result<Ref<EventSetter>> create(QueueObject& queue, Points signals);
 
   // Whether one of `waits` waits for one of its signals.
@@ -52,10 +54,10 @@ class EventSetter final : public RefCounted {
   const std::size_t signal_count_;
 };
 
-// A change of an event by a submission that is neither queued nor refused yet.
+// A change of an event by a submission that is not yet queued or refused.
 struct EventChange {
-  Ref<EventSetter> had;        // the event, before
-  std::uint64_t replaced = 0;  // the number of the change that made it so
+  Ref<EventSetter> had;        // the event's previous setter
+  std::uint64_t replaced = 0;  // the number of the change that set it
   std::uint64_t number = 0;    // 0: nothing was changed
   EventChange* next = nullptr;
 };
@@ -66,15 +68,14 @@ class EventObject final : public RefCounted {
 
   DeviceObject& device() const noexcept { return *device_; }
 
-  // --- under DeviceObject::event_mutex
-  // -----------------------------------------------------------
+  // ---- Under DeviceObject::event_mutex.
 
   // Null: not set.
   const Ref<EventSetter>& setter() const noexcept { return setter_; }
-  // Then keep() or take_back(), once.
+  // Must be followed by one call of keep() or take_back().
   void change(EventChange& change, const Ref<EventSetter>& setter) noexcept;
   void keep(EventChange& change) noexcept;
-  // Undoes a change as if it had never been made, also for later changes that are undone after it.
+  // Undoes a change. Undoing a later change afterwards does not restore it.
   void take_back(EventChange& change) noexcept;
 
  private:
@@ -84,12 +85,12 @@ class EventObject final : public RefCounted {
   const Ref<DeviceObject> device_;
   HandleRef<DeviceObject> keeps_open_;
   Ref<EventSetter> setter_;
-  std::uint64_t current_ = 0;  // the change that made it so
+  std::uint64_t current_ = 0;  // the number of the change that set setter_
   std::uint64_t changes_ = 0;
   EventChange* open_ = nullptr;  // neither kept nor taken back
 };
 
-// What a recording does with an event, as its submissions see it.
+// The effect of a recording on an event, for its submissions.
 struct EventUse {
   static constexpr std::size_t kNone = ~std::size_t{0};
   enum class After : std::uint8_t { kUnchanged, kSet, kReset };

@@ -20,7 +20,7 @@ class FenceObject final : public RefCounted {
     std::uint64_t value = 0;
   };
 
-  // `call` is the function in its messages.
+  // `call`: the function's name for messages.
   Status insert(timeline::Semaphore* semaphore, std::uint64_t value, const char* call) {
     if (semaphore == nullptr) {
       return error(StatusCode::kInvalidArgument, "fence: {}: the point has no semaphore", call);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The public face of timeline::Semaphore, which is itself the object behind the handle.
+// The public API of timeline::Semaphore, which is the object of the handle itself.
 #include "halyard/hal/semaphore.h"
 
 #include <span>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// SharedTimelineObject: a timeline of a driver behind its handle, which keeps the device open.
+// SharedTimelineObject: the object of a SharedTimeline handle. It holds the driver's timeline;
+// handles keep the device open.
 #pragma once
 
 #include <utility>
@@ -15,7 +16,7 @@ namespace halyard::inline v0::hal {
 
 class SharedTimelineObject final : public RefCounted {
  public:
-  // `made` by the device's driver, or its error.
+  // `made`: the timeline from the device's driver, or its error.
   static Result<SharedTimeline> create(DeviceObject& device, Result<Ref<SharedTimelineImpl>> made);
 
   DeviceObject& device() const noexcept { return *device_; }
