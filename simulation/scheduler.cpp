@@ -42,7 +42,7 @@ class Scheduler::Thread {
   void (*body)(void*) = nullptr;
   void* argument = nullptr;
   std::uint64_t priority = 0;
-  const void* address = nullptr;  // what it sleeps on
+  const void* address = nullptr;  // that it sleeps on
   Nanoseconds deadline = 0;
   bool in_time = true;
   bool ended = false;
@@ -184,7 +184,7 @@ void Scheduler::pause() {
   if (failing_) end_of_report();
   running_->priority = --lowest_;  // pct needs it: a spinner would run for ever
   if (runnable_.size() == 1 && !sleeping_.empty()) {
-    // Alone: what it waits for happens when some time has passed.
+    // All other threads sleep, so the loop waits for a deadline: let some time pass.
     jumped_ += 1'000;
     expire();
   }
@@ -273,7 +273,7 @@ std::uint64_t Scheduler::distance() {
   return falls_.empty() ? std::uint64_t{1} << 20 : std::max(falls_.back(), points_) - points_;
 }
 
-// Points are counted by what is left of those granted.
+// Points are counted as the difference between granted and remaining points.
 void Scheduler::count_points() noexcept {
   const std::int64_t left = std::max<std::int64_t>(base::schedule_points_left, 0);
   points_ += static_cast<std::uint64_t>(granted_ - left) + (base::schedule_points_left < 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Scheduler: the only thread of a simulation. Simulated threads are fibers; which of them runs next
-// is decided at schedule points (every access to a base::Atomic, every lock, futex and start or end
-// of a thread), from the seed alone, so that a seed replays exactly.
+// Scheduler: the only thread of a simulation. Simulated threads are fibers; the seed decides which
+// of them runs next at each schedule point (every access to a base::Atomic, every lock, futex and
+// start or end of a thread), so that a seed replays exactly.
 //
 //   uniform   at random distances any thread that can run is next, with equal chances
 //   pct       each thread has a random priority, the highest runs; at `depth` random points the
@@ -10,7 +10,7 @@
 //             Probabilistic Guarantees of Finding Bugs", ASPLOS 2010)
 //
 // Time is virtual: it advances by kPointTime per schedule point and jumps to the next deadline when
-// no thread can run; now and then, if `hasty`, also while some can.
+// no thread can run; if `hasty`, it occasionally jumps while some can.
 //
 // A run that fails ends at once: it reports, and the process exits. Nothing is unwound.
 #pragma once
@@ -57,7 +57,7 @@ class Scheduler {
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  // The one that runs, or null.
+  // The running scheduler, or null.
   static Scheduler* current() noexcept { return current_; }
 
   // Runs body(argument) as the first thread, until it and all others have ended.
@@ -82,7 +82,7 @@ class Scheduler {
   void decide();
 
   Nanoseconds now() const noexcept;
-  // For whatever is not the choice of a thread.
+  // For all random choices other than that of the next thread.
   Random& random() noexcept { return random_; }
 
   bool spurious() noexcept { return options_.spurious && choices_.one_in(16); }

@@ -15,7 +15,7 @@ struct SeedResult {
   std::uint64_t points = 0;
   std::uint64_t submissions = 0;
   std::uint64_t faults = 0;
-  bool may_keep = false;  // memory may be left for good
+  bool may_keep = false;  // memory may be leaked
 };
 
 // Ends the process with status 1, and a report on standard error, if anything does not hold.

@@ -9,10 +9,10 @@
 // reference is a vector next to each tensor with these contents. It knows nothing of how the
 // library orders its submissions. The invariants:
 //
-//   - to_host returns what the reference says, whatever else happened meanwhile;
+//   - to_host returns the reference's result, whatever else happened meanwhile;
 //   - an await that fails has a cause: exhausted memory, a fault of its device, a fault of an
-//     operation of its own, or a tree that failed for such a cause; that tree was to write what it
-//     uses, or to read what it writes;
+//     operation of its own, or the failure for such a cause of another tree, which was to write
+//     tensors that this tree uses, or to read tensors that it writes;
 //   - each await ends; all memory returns to its pools when the tensors are gone, and to the
 //     device when the devices are gone; nothing is allocated at the end.
 #pragma once
@@ -48,12 +48,12 @@ class AsyncProgram {
   // Called on a simulated thread. Fails the simulation when an invariant is violated.
   void run();
 
-  // A hash of what was run, without the order.
+  // A hash of the steps that ran, independent of their order.
   std::uint64_t program() const noexcept;
   std::uint64_t submissions() const noexcept { return trees_.size(); }
   std::uint64_t faults() const noexcept { return faults_; }
   std::string dump();
-  // A device that was lost may keep what it was given for good.
+  // A lost device may leak the resources that it holds.
   bool may_keep() const noexcept { return gpu_ != nullptr && plan_.loses_devices; }
 
  private:
@@ -64,7 +64,7 @@ class AsyncProgram {
     enum class Outcome : std::uint8_t { kUnknown, kDone, kCancelled, kFailed };
     std::uint32_t number;
     std::uint32_t device;
-    std::uint32_t devices;        // a bit for each, including the sources of what it uses
+    std::uint32_t devices;        // a bit for each, including the sources of its tensors
     async::QueueRef queue;        // where it runs; held until then, as handles keep devices open
     async::Runtime runtime;       // or the runtime that chooses the place
     std::size_t size;             // of its tensors, in elements

@@ -113,7 +113,7 @@ bool AsyncProgram::any_device(const Tree& tree, F&& holds) const {
   return false;
 }
 
-// A native call that fails belongs to one submission, so to one tree and its dependents.
+// A failed native call belongs to one submission, so it affects one tree and its dependents.
 void AsyncProgram::check_failures() const {
   std::vector<std::uint32_t> left = failed_calls_;
   for (const Tree& tree : trees_) {
@@ -141,9 +141,9 @@ void AsyncProgram::check_failures() const {
   }
 }
 
-// Whether `tree` may have failed with `code` because of another tree, which was to write what it
-// uses or to read what it writes. The outcome of a tree that no actor awaited to its end is
-// unknown. A tree that is done may have passed on what it has not touched.
+// Whether `tree` may have failed with `code` because of another tree, which was to write tensors
+// that it uses or to read tensors that it writes. The outcome of a tree that no actor awaited to
+// its end is unknown. A completed tree may have passed on failed tensors that it did not access.
 bool AsyncProgram::inherits(const Tree& tree, StatusCode code) const {
   std::vector<bool> seen(trees_.size());
   std::vector<const Tree*> left = tree.operands;

@@ -148,8 +148,8 @@ async::Task<> AsyncProgram::request(Actor& actor, std::uint32_t device, std::siz
   ++ended_count;
 }
 
-// Requests that hold what the others wait for come free at their deadlines. After them the pool
-// serves one that has none.
+// Requests that hold memory for which the others wait release it at their deadlines. After that,
+// the pool serves a request without a deadline.
 void AsyncProgram::use_small_pool(Actor& actor) {
   if (!runtime_ || !actor.may_block) return;
   const async::Runtime runtime = runtime_;

@@ -6,7 +6,8 @@
 // checks that the errand still exists, and not the errand's own.
 //
 // It locks nothing: in a simulation no other thread runs between two schedule points. Awaiters are
-// in public headers, whose atomics are no schedule points, so there is one before and one after.
+// in public headers, whose atomics are not schedule points; an explicit schedule point precedes and
+// follows each await.
 #pragma once
 
 #include <coroutine>
@@ -52,7 +53,7 @@ class Errand {
  private:
   enum class Phase : std::uint8_t { kRuns, kSuspended, kEnded };
 
-  // The relay of one await: resumed at most once.
+  // The relay of a single await: resumed at most once.
   class Relay {
    public:
     struct promise_type {

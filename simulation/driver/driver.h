@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The driver of the simulated native library: sim://?devices=N. Its lanes are of one of two sorts,
-// as those of real drivers are: each submission writes the progress that host and peers see, or
-// progress and edges are seen through markers alone.
+// The driver of the simulated native library: sim://?devices=N. Its lanes are of one of the two
+// kinds that real drivers have: either each submission writes a progress value that the host and
+// peers read, or progress and edges are visible only through markers.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ struct SimDriverOptions {
   std::vector<NativeDevice*>* devices = nullptr;  // gets each device that is opened; may be null
 };
 
-// What the driver made is there till its devices are gone.
+// Objects of the driver stay valid until its devices are destroyed.
 std::unique_ptr<hal::Driver> make_sim_driver(const SimDriverOptions& options);
 
 }  // namespace halyard::inline v0::sim

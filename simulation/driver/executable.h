@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Executable: the kernels of one .hyx as a simulated device runs them: their code for this
-// processor, one workgroup after another, in any order.
+// processor, workgroups run sequentially, in any order.
 #pragma once
 
 #include <utility>

@@ -47,7 +47,7 @@ Status Lane::push(const timeline::Issue& issue, bool& waits) {
 }
 
 timeline::Progress Lane::poll() noexcept {
-  // In this order: what was done before the fault counts.
+  // Query the fault first: work that completed before the fault counts as done.
   timeline::Progress progress;
   progress.fault = stream_.query();
   progress.sequence = seen_ = stream_.progress();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MarkerLane: a stream of the simulated library for the timeline engine, in which progress and
-// edges are seen through markers alone: the lane of drivers for CUDA and HIP
-// (drivers/stream/lane.h) over this library.
+// MarkerLane: a stream of the simulated library for the timeline engine, whose progress and edges
+// are visible only through markers: the lane of drivers for CUDA and HIP (drivers/stream/lane.h) on
+// top of this library.
 #pragma once
 
 #include <memory>

@@ -32,7 +32,7 @@ struct World : ExploredWorld {
     data_of(semaphore).write(1);
     semaphore.fail(Status(kPlanted, "planted"));
   }
-  // With what the completion shell then does.
+  // Includes the resulting work of the completion shell.
   void lose(ExploredQueue& queue) {
     queue.device->lose(Status(kPlanted, "planted"));
     while (engine.step_completion()) {
@@ -238,7 +238,7 @@ void cancel(Program& program) {
   });
 }
 
-// It fails between the one link and the other.
+// The semaphore may fail between the linking of the first wait and that of the second.
 void submit_two_waits_and_fail(Program& program) {
   auto& w = program.keep<World>();
   auto& queue = w.queue();
@@ -290,7 +290,7 @@ void two_signallers_of_one_queue(Program& program) {
   program.at_end([&] { expect(queue.native().issued() == 2, "a submission stays in the inbox"); });
 }
 
-// With its own shell, or with one that steps as its submitter does when it has submitted.
+// The shell is a separate thread, or the submitter becomes the shell once it has submitted.
 template <bool kOwnShell, bool kMarksAll>
 void submit_and_wait(Program& program) {
   auto& w = program.keep<World>();
@@ -307,8 +307,8 @@ void submit_and_wait(Program& program) {
   }
 }
 
-// More is ready at once than a turn takes (three, here), and a thread that comes for another reason
-// takes the role as the next turn is due.
+// More submissions become ready at once than a turn issues (three, here), and a thread that enters
+// for another reason takes the issuer's role before the next turn.
 void turn_and_look(Program& program) {
   auto& w = program.keep<World>();
   auto& queue = w.queue();
@@ -501,7 +501,7 @@ void arm_and_advance(Program& program) {
   });
 }
 
-// Each with a parker of its own, or both with one, which has one arming.
+// Each waiter has its own parker, or both share a parker, which has a single arming.
 template <bool kShared>
 void two_arm_and_advance(Program& program) {
   auto& w = program.keep<ArmedWorld>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an Explorer knows of a thread, of a state, and of an address.
+// An Explorer's records of a thread, of a state, and of an address.
 #pragma once
 
 #include <memory>
@@ -41,7 +41,7 @@ struct Explorer::Thread {
   Steps clock{};          // the last step of each thread that happened before the next access
   std::vector<const void*> seen;  // since the last pause
   bool paused = false;
-  bool stirred = false;  // what it has seen since was written to
+  bool stirred = false;  // an address in `seen` was written to
   Nanoseconds time = 1'000'000'000;
   const void* asleep_on = nullptr;
   Nanoseconds deadline = 0;

@@ -142,7 +142,7 @@ ExploredWorld::~ExploredWorld() {
   settle();
   for (auto& queue : queues) queue->queue->close(end);
   settle();
-  // What one holds of another it lets go of as it is asked.
+  // idle() releases references that a queue holds to other queues, so it may take several rounds.
   bool idle = false;
   for (int i = 0; i < 4 && !idle; ++i) {
     idle = true;

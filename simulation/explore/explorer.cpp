@@ -162,7 +162,7 @@ std::uint64_t Explorer::this_thread() const noexcept { return running_->number +
 void Explorer::announce(Thread& self) {
   if (reduces() && self.next.address != nullptr) {
     const Touched& last = touched(self.next.address);
-    std::uint32_t step = 0;  // the last dependent one that did not happen before
+    std::uint32_t step = 0;  // the last dependent, concurrent step
     if (last.write > self.clock[last.writer]) step = last.write;
     for (std::size_t i = 0; self.next.kind != Kind::kRead && i < thread_count_; ++i) {
       if (i != self.number && last.reads[i] > self.clock[i]) step = std::max(step, last.reads[i]);
@@ -178,7 +178,7 @@ void Explorer::add_backtrack(std::uint32_t step, const Thread& self) {
     node.backtrack |= bit(self.number);
     return;
   }
-  // One that made a later step which happened before ours, or else any.
+  // Prefer a thread that made a later step which happened before this one; otherwise take any.
   for (std::size_t i = 0; i < thread_count_; ++i) {
     if ((node.enabled & bit(i)) != 0 && self.clock[i] > step) {
       node.backtrack |= bit(i);
@@ -316,7 +316,7 @@ void Explorer::take_step(Thread& self) {
   }
 }
 
-// What it happened after, and which threads could have come before it.
+// Updates the clock of a step, and finds the threads that could have run before it.
 void Explorer::order_step(Thread& self) {
   Touched& last = touched(self.next.address);
   join(self.clock, last.written_clock);

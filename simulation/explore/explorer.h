@@ -10,8 +10,8 @@
 //             they access one address and one of them writes; orders that differ in independent
 //             steps only are run once.
 //   bounded   every schedule with at most so many preemptions (Musuvathi & Qadeer, "Iterative
-//             Context Bounding", PLDI 2007), without reduction. Not the whole truth. A turn of a
-//             spin loop while others could run counts as one.
+//             Context Bounding", PLDI 2007), without reduction. Incomplete. A turn of a spin loop
+//             while other threads could run counts as a preemption.
 //
 // Time stands still; that the deadline of a sleeping thread passes is one more step of that thread,
 // possible at once. A thread that pauses in a spin loop runs again when another has written to what
@@ -52,9 +52,10 @@ class Explorer {
 
   struct Options {
     int preemptions = kUnbounded;
-    void (*after_run)() = nullptr;  // looks for what a run has left behind
-    Schedule* record = nullptr;     // the schedule of the run in progress, as it goes on
-    // Only this one, printed step by step; where it ends, a thread goes on as long as it can.
+    void (*after_run)() = nullptr;  // checks for leftovers of a run
+    Schedule* record = nullptr;     // the schedule of the current run, kept up to date
+    // Runs only this schedule, printed step by step. After its end, a thread runs as long as it
+    // can.
     const Schedule* replay = nullptr;
   };
   struct Result {
@@ -73,7 +74,8 @@ class Explorer {
   // deadlock, or no end.
   Result run();
 
-  // The one whose thread runs, or null: while programs are built, checked or destroyed too.
+  // The Explorer whose thread runs, or null. It is null while programs are built, checked or
+  // destroyed.
   static Explorer* current() noexcept { return current_; }
 
   // What fail() appends; null: nothing.
@@ -82,7 +84,7 @@ class Explorer {
   // --- by explored threads (base_seams.cpp) -----------------------------------------------------
 
   enum class Kind : std::uint8_t { kRead, kWrite, kSleep, kWake, kTimeout };
-  // The next access; returns when this thread is the one to make it.
+  // Announces the next access; returns when it is this thread's turn to make it.
   void access(const void* address, Kind kind, const void* where);
   void delay_next_access(const void* address, base::Holds holds, std::uint64_t value) noexcept;
   void pause() noexcept;

@@ -21,10 +21,10 @@ inline void expect(bool holds, std::string_view what) {
 // How many preemptions an order may have.
 inline constexpr int kUnbounded = -1;
 
-// One run of what is explored: threads over state that was made for this run.
+// One run of a program under exploration: threads and the state that they share.
 class Program {
  public:
-  // Of the program's; lives as long as it.
+  // Creates an object that the program owns.
   template <class T, class... Args>
   T& keep(Args&&... args) {
     auto object = std::make_shared<T>(static_cast<Args&&>(args)...);
@@ -36,7 +36,7 @@ class Program {
   void thread(std::string name, std::function<void()> body) {
     threads_.push_back({std::move(name), std::move(body), false});
   }
-  // One that need not end: when all others have, it may sleep for ever.
+  // A thread that need not end: once all other threads have ended, it may sleep forever.
   void shell(std::string name, std::function<void()> body) {
     threads_.push_back({std::move(name), std::move(body), true});
   }

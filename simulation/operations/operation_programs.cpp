@@ -57,7 +57,7 @@ Operation draw_operation(Random& random, std::uint8_t values) {
   return operation;
 }
 
-// The one that stands for all that differ only in numbers: the largest.
+// True for the representative, the largest, of the programs that differ only in numbering.
 bool stands_for_its_like(const OperationProgram& program) {
   OperationProgram other = program;
   for (auto& queue : other.queues) {
@@ -75,7 +75,7 @@ bool stands_for_its_like(const OperationProgram& program) {
 std::vector<OperationProgram> all_programs(int count, bool both) {
   const std::vector<Operation> operations = all_operations(2, both);
   std::vector<OperationProgram> all;
-  // What is drawn is a queue and an operation for each place; queues fill from the first.
+  // For each place a queue and an operation are drawn; queues are filled starting with the first.
   const auto extend = [&](auto& self, OperationProgram& program, int left,
                           std::size_t from) -> void {
     if (left == 0) {

@@ -10,9 +10,10 @@
 //                  has looks, else that is part of `run`
 //     fail s, lose q   once in a run, if the search has faults
 //
-// Every order is tried, but a state that was seen before is not left again: what the engine shows
-// (values, failures, the state of each submission, the sleepers) and what the native queues hold,
-// as a hash of 64 bits. States are reached by running their path on a fresh engine.
+// Every order is tried, but a state that was seen before is not left again: a state is a 64-bit
+// hash of the engine's visible state (values, failures, the state of each submission, the sleepers)
+// and of the contents of the native queues. States are reached by running their path on a fresh
+// engine.
 #pragma once
 
 #include <array>
@@ -25,7 +26,7 @@ namespace halyard::inline v0::sim {
 inline constexpr int kOperationQueues = 3;
 inline constexpr int kOperationSemaphores = 2;
 
-// What it waits for and signals of each semaphore; 0 is none.
+// The values of each semaphore that the operation waits for and signals; 0 is none.
 struct Operation {
   std::array<std::uint8_t, kOperationSemaphores> wait{};
   std::array<std::uint8_t, kOperationSemaphores> signal{};

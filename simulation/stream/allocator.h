@@ -18,7 +18,7 @@ namespace halyard::inline v0::stream {
 // for their lanes.
 const void* domain() noexcept;
 
-// Within `guard`. kResourceExhausted with the size.
+// Allocates within `guard`. Returns kResourceExhausted, with the size, if there is no memory.
 Result<Ref<hal::Memory>> allocate(const FakeApi& api, Ref<timeline::EntryGuard> guard,
                                   std::uint64_t size, hal::MemoryType type);
 

@@ -11,7 +11,7 @@
 //   unstoppable=1   running work cannot be stopped, as on a GPU: a lane that is abandoned while it
 //                   has work goes on until it is done, or the process ends. Default 0
 //
-// Devices share cores and memory. All of them, also of different opens, are one domain.
+// Devices share cores and memory. All devices of the process, of all opens, are one domain.
 #pragma once
 
 #include "halyard/base/status.h"

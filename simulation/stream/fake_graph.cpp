@@ -64,7 +64,7 @@ class Graph {
 class ExecutableGraph {
  public:
   base::Atomic<bool> taken{false};
-  Graph* graph = nullptr;  // compared alone: it may be gone
+  Graph* graph = nullptr;  // only compared: it may be destroyed
   base::Array<Node> nodes;
   base::Array<std::uint32_t> order;  // of the nodes, in a launch
   Event* end = nullptr;              // of its latest launch
@@ -175,8 +175,8 @@ Code set_node(ExecutableGraph* executable, GraphNode node, const NodeWork& work)
   return assign(its, work);
 }
 
-// Without memory a part of it may be in the stream: that is no launch of CUDA's, and no test makes
-// it happen.
+// If memory runs out, only a part of the graph may be in the stream, unlike in CUDA; no test causes
+// that.
 Code launch_graph(ExecutableGraph* executable, Stream* stream) noexcept {
   const Turn turn(executable->taken);
   if (const Code code = wait(stream, executable->end); code != Code::kSuccess) return code;

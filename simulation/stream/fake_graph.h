@@ -22,7 +22,7 @@ struct GraphNode {
   std::uint32_t index = 0;
 };
 
-// What a node does. Copied by the calls that take one.
+// The work of a node. Calls that take a NodeWork copy it.
 struct NodeWork {
   enum class Kind : std::uint8_t { kEmpty, kFill, kCopy, kLaunch };
   Kind kind = Kind::kEmpty;

@@ -43,9 +43,9 @@ struct ThreadState {
   }
 };
 
-// Of the process, and never destroyed: streams may run until its end.
+// A process-wide object that is never destroyed: streams may run until the process ends.
 struct Library {
-  base::Mutex mutex;  // guards what is not atomic
+  base::Mutex mutex;  // guards the members that are not atomic
   Context* contexts[kMaxDevices] = {};
   ThreadState threads[1024];
   std::size_t thread_count = 0;
@@ -110,7 +110,7 @@ Code enter(const Context& context, Capture capture = Capture::kSafe) noexcept {
   return enter(this_thread_state(), &context, capture);
 }
 
-// Of what makes something in the current context.
+// First check of calls that create an object in the current context.
 Code enter_current(Context*& context) noexcept {
   const ThreadState state = this_thread_state();
   context = state.current;
@@ -130,7 +130,8 @@ Code enter_unsafe() noexcept {
 
 namespace {
 
-// Of what stops or frees: noted all the same, but it goes on, so that nothing is left behind.
+// First check of calls that stop or free: notes violations, but the call continues, so that nothing
+// leaks.
 void enter_to_end(const Context& context) noexcept { (void)enter(context, Capture::kUnsafe); }
 void enter_to_free(const Context& context) noexcept {
   if (base::this_thread() == library.watched_thread.load()) library.watched_frees.fetch_add(1);

@@ -21,7 +21,7 @@ Code start_thread(base::Thread& thread, const char* name, void (*body)(void*),
   return thread.start(name, body, argument) == 0 ? Code::kSuccess : Code::kOperatingSystem;
 }
 
-// Of a list of packets, which may be long.
+// Destroys a list of packets without recursion, as it may be long.
 void drop(std::unique_ptr<Packet> list) noexcept {
   while (list != nullptr) list = std::move(list->next);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the handles of the fake library are: contexts, streams, events.
+// The objects behind the handles of the fake library: contexts, streams, events.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 namespace halyard::inline v0::stream::fake {
 
 void note_violation(const char* what) noexcept;
-// What a call that captures may forbid checks first, in the current context.
+// First check, in the current context, of calls that an active capture may forbid.
 Code enter_unsafe() noexcept;
 // The calling thread runs host functions from now on; those call nothing.
 void enter_host_functions() noexcept;
@@ -125,7 +125,7 @@ class Stream {
   std::unique_ptr<Packet> packet(Packet::Kind kind) noexcept;
   void push(std::unique_ptr<Packet> packet) noexcept;
   bool drained() noexcept;
-  // False: it goes on.
+  // Returns false if the stream still runs.
   bool stop() noexcept;
   bool unstoppable() const noexcept { return unstoppable_; }
 

@@ -3,8 +3,9 @@
 // The only source that sees Relacy. Stands in for base/clock.cpp, base/futex.cpp, base/parker.cpp
 // and base/thread.cpp, too.
 //
-// Relacy replaces operator new: what is allocated within a run has to be freed within it, or it is
-// a leak; what lives longer here is static, or malloc's by rl::ostringstream.
+// Relacy replaces operator new: memory that is allocated within a run must be freed within it, or
+// it counts as a leak. Objects here that outlive a run are static, or come from malloc through
+// rl::ostringstream.
 #include "simulation/weak/weak_memory.h"
 
 // Not relacy.hpp: it makes macros of new, delete, assert and the names of the memory orders. In the
@@ -62,8 +63,8 @@ struct Run {
   const bool spurious = rl::rand(2) != 0;
   std::array<const void*, kMostThreads> asleep_on{};
   std::array<Nanoseconds, kMostThreads> now;
-  int others = 0;   // threads that are no shells and have not ended
-  Program program;  // the first to go
+  int others = 0;   // threads other than shells that have not ended
+  Program program;  // destroyed first
 };
 Run* run = nullptr;
 std::uint64_t run_number = 0;
@@ -71,7 +72,7 @@ std::uint64_t run_number = 0;
 std::array<rl::atomic<std::uint64_t>*, 8> statics;
 std::size_t static_count = 0;
 
-// --- what is accessed, where, and in which order ------------------------------------------------
+// --- accesses: their addresses, sites and orders ------------------------------------------------
 
 std::vector<OrderedSite, rl::raw_allocator<OrderedSite>> sites;
 std::array<std::uint16_t, 1 << 12> site_table{};  // index + 1, by a hash
@@ -142,7 +143,7 @@ struct Suite : rl::test_suite<Suite<kThreads>, kThreads> {
   void before() {
     ++run_number;
     timeline::active_list = nullptr;
-    run = nullptr;  // one that has failed is not taken apart
+    run = nullptr;  // a failed run is not destroyed
     static_count = 0;
     run = new Run;
     build_program(run->program);
@@ -182,7 +183,7 @@ WeakResult simulate(std::uint64_t runs) {
   result.runs = params.stop_iteration;
   if (fine) return result;
   result.failure = told.str().c_str();
-  // After the history as a whole it has that of each thread alone.
+  // The whole history is followed by the history of each thread, which is cut off here.
   result.failure.erase(std::min(result.failure.find("thread 0:\n"), result.failure.size()));
   return result;
 }
@@ -191,7 +192,7 @@ WeakResult simulate(std::uint64_t runs) {
 
 void fail(std::string_view what) {
   rl::ctx().fail_test(what.data(), rl::test_result_user_assert_failed, RL_INFO);
-  __builtin_unreachable();  // it goes over to the main fiber, for good
+  __builtin_unreachable();  // fail_test switches to the main fiber and never returns
 }
 
 WeakResult run_on_weak_memory(void (*build)(Program&), const WeakOptions& how) {

@@ -6,8 +6,8 @@
 // be woken. Waiting for a futex synchronises nothing, and may end without a reason; a deadline may
 // pass at any point.
 //
-// What the model lacks: orders that load buffering brings about (a load sees a later store of its
-// own thread's future), and the last three values of an atomic are all that a load may choose from.
+// Limits of the model: it has no load buffering (loads that read the results of stores later in
+// program order), and a load chooses from the last three values of an atomic only.
 #pragma once
 
 #include <cstdint>

@@ -85,8 +85,8 @@ void issue_and_wait(Program& program) {
   for (int i = 0; i < kWorkers; ++i) program.thread("worker", [&w] { w.group.serve(); });
 }
 
-// A dispatch that a thread helps with for a moment, as a wait with a deadline does. Another one
-// goes on with what it leaves.
+// A dispatch that a thread helps with for a moment, as a wait with a deadline does. Another thread
+// continues with the rest.
 struct DispatchWorld {
   static constexpr std::size_t kGroups = 16;  // 8 chunks, the first two of 4
 
