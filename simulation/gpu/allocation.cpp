@@ -104,7 +104,7 @@ Result free_device(Call& call, DevicePointer address) {
     drain(call.lock(), *context);
     release_allocation(*found);
   } else {
-    // What runs may still use the memory, and finds it there.
+    // Running work may still use the memory, so its bytes must stay valid.
     memory().mark_freed(address);
     context->freed.push_back(address);
   }

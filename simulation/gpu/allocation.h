@@ -8,10 +8,10 @@
 
 namespace halyard::inline v0::sim::gpu {
 
-// Of all allocations, and of the rows of those with a pitch.
+// Alignment of all allocations, and of the rows of pitched allocations.
 inline constexpr std::size_t kAlignment = 512;
 
-// Of the call's context.
+// Allocates in the call's context.
 Result allocate_device(Call& call, DevicePointer* address, std::size_t size);
 // Frees device memory of any kind but mappings. Whether it waits for the work in flight is a rule
 // of the library.

@@ -221,7 +221,7 @@ Result end_capture(Stream handle, Graph* graph) {
   if (capture->mode != kCaptureRelaxed && capture->thread != base::this_thread()) {
     return break_capture(*capture, kCaptureWrongThread);
   }
-  // Every node must be one that the origin's frontier follows.
+  // Every node must be the origin's frontier or one of its predecessors.
   std::vector<NodeState*> reached = stream->frontier;
   for (std::size_t i = 0; i < reached.size(); ++i) {
     for (NodeState* const before : reached[i]->dependencies) {

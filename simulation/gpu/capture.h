@@ -50,7 +50,7 @@ Result begin_capture(Stream handle, CaptureMode mode, std::shared_ptr<GraphState
 Result begin_capture_to_graph(Stream stream, Graph graph, const GraphNode* dependencies,
                               std::size_t count, CaptureMode mode);
 Result end_capture(Stream handle, Graph* graph);
-// Null for what is not asked.
+// Pass null for results that are not needed.
 Result capture_info(Stream handle, CaptureStatus* status, std::uint64_t* id, Graph* graph,
                     const GraphNode** dependencies, std::size_t* count);
 Result set_dependencies(Stream handle, GraphNode* nodes, std::size_t count, unsigned flags);

@@ -87,15 +87,15 @@ class Code {
   const std::vector<KernelInfo>& kernels() const { return kernels_; }
   const std::vector<Variable>& variables() const { return variables_; }
   const std::vector<Segment>& segments() const { return segments_; }
-  // Of the language that it was compiled from, and of the machine: major * 10 + minor.
+  // Versions of the source language and of the target machine: major * 10 + minor.
   int language_version() const { return language_version_; }
   int machine_version() const { return machine_version_; }
 
   virtual std::optional<std::size_t> find_kernel(std::string_view name) const = 0;
   virtual std::optional<std::size_t> find_variable(std::string_view name) const = 0;
 
-  // What a segment holds after loading, where the segments are at `addresses`; zeros beyond its
-  // end.
+  // Initial contents of a segment when the segments are loaded at `addresses`; zeros follow beyond
+  // its end.
   virtual std::vector<std::byte> initial_bytes(std::size_t segment,
                                                std::span<const std::uint64_t> addresses) const = 0;
 

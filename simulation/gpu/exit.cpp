@@ -32,11 +32,12 @@ void end_thread(void* ended) {
   }
 }
 
-// The child has only the thread that called fork(2). So no other thread may hold a lock then, and a
-// driver that was in use is out of use in the child, where nothing would end what it waits for.
+// The child has only the thread that called fork(2), so no other thread may hold a lock during the
+// fork. An initialized driver is unusable in the child, where no thread would complete its work.
 void before_fork() {
-  // Made here unless they are, so that no other thread is inside the making. The options only after
-  // a call: the program may set their variables until the first one.
+  // Creates these objects now, so that no other thread is in their construction during the fork.
+  // Reads the options only if the library was called: until the first call the program may set the
+  // variables.
   if (Entry::is_any_known()) (void)options();
   (void)memory();
   state().mutex.lock();

@@ -148,7 +148,8 @@ Result instantiate(GraphState& graph, std::uint64_t flags, std::shared_ptr<ExecS
 
 namespace {
 
-// What an update may not change; CUDA documents it at cuGraphExecUpdate and each SetParams.
+// Properties that an update must not change; CUDA documents them at cuGraphExecUpdate and at each
+// SetParams function.
 UpdateResult may_replace(const Work& old, const Work& now) {
   if (type_of(old) != type_of(now)) return kNodeTypeChanged;
   if (const auto* kernel = std::get_if<KernelWork>(&now)) {

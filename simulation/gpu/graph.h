@@ -17,8 +17,8 @@ struct NodeState {
   static constexpr const char* kName = "graph node";
 
   GraphState* graph = nullptr;
-  std::uint64_t id = 0;      // also that of the node in clones and instantiated graphs
-  std::uint64_t serial = 0;  // of this node alone
+  std::uint64_t id = 0;      // shared with the node's copies in clones and instantiated graphs
+  std::uint64_t serial = 0;  // unique to this node
   Work work;
   std::vector<NodeState*> dependencies;
   GraphNode handle = nullptr;
@@ -58,7 +58,7 @@ struct ExecState {
   std::map<std::uint64_t, std::size_t> index;  // of a node's id in plan->nodes
   std::vector<std::uint64_t> ids;              // of plan->nodes
   std::vector<std::size_t> order;              // plan index of the n-th node of the graph
-  Wait latest;                                 // launch: launches of one exec never overlap
+  Wait latest;                                 // launch: launches of an exec never overlap
 };
 
 inline constexpr std::uint64_t kInstantiateAutoFree = 1, kInstantiateUpload = 2,
@@ -70,14 +70,14 @@ NodeType type_of(const Work& work);
 Result add_node(GraphState& graph, std::span<const GraphNode> dependencies, Work work,
                 GraphNode* node);
 NodeState& append_node(GraphState& graph, std::vector<NodeState*> dependencies, Work work);
-// Of a copy that becomes a node.
+// Called for a copy that becomes a node.
 void note_pinned_ends(Work& work);
 
 std::shared_ptr<GraphState> clone(const GraphState& graph);
 
 // Sorts, and copies child graphs. kInvalidValue if the edges have a cycle.
 Result instantiate(GraphState& graph, std::uint64_t flags, std::shared_ptr<ExecState>& exec);
-// Replaces the parameters of one node of an exec by those of `work`, if it may.
+// Replaces the parameters of a node of an exec by those of `work`, if the update is permitted.
 Result set_exec_node(ExecState& exec, const NodeState& node, Work work);
 // New parameters of a kernel node leave its attributes as they are.
 void keep_attributes(Work& from, Work& to);

@@ -42,7 +42,7 @@ Result read_parameters(const LaunchShape& shape, const KernelInfo& info, std::by
     if (const Result result = find_packed(shape.extra, info, buffer, size); result != kSuccess) {
       return result;
     }
-    // An H200 takes a buffer that is too short. Here what is missing is zero.
+    // An H200 accepts a buffer that is too short. Here the missing bytes are zero.
     const std::size_t given = std::min<std::size_t>(*size, info.parameter_bytes);
     if (packed != nullptr && given != 0) std::memcpy(packed, buffer, given);
     return kSuccess;

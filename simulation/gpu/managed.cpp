@@ -47,8 +47,8 @@ Lock lock_in_handler() {
   return lock;
 }
 
-// A program's thread touched memory: the fault is that of one of the program's instructions, so
-// that what the library does here interrupts none of its own work.
+// A thread of the program touched memory. The fault comes from an instruction of the program, so
+// this handler never interrupts the library's own work.
 void on_fault(int number, siginfo_t* info, void* where) {
   const auto address = reinterpret_cast<DevicePointer>(info->si_addr);
   Lock lock = lock_in_handler();

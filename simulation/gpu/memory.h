@@ -44,8 +44,9 @@ struct Allocation {
   bool is_freed = false;    // cuMemFreeAsync has returned; the bytes live until the stream is there
   bool is_retired = false;  // freed, and kept for reuse
   bool is_read_only = false;
-  // kRegistered, in adversarial mode: of the entry of the host's addresses, the first one that
-  // kernels may use; of the entry of those, the first one of the host.
+  // kRegistered, in adversarial mode, has two entries. In that of the host's addresses,
+  // device_alias is the first address that kernels may use; in that of the kernels' addresses,
+  // host_alias is the first host address.
   DevicePointer device_alias = 0, host_alias = 0;
   std::uint64_t access = 0;  // kMapped, kPool: bit d set if device d may use it
 
@@ -83,7 +84,8 @@ class MemoryTable {
   MemoryTable(const MemoryTable&) = delete;
   MemoryTable& operator=(const MemoryTable&) = delete;
 
-  // Allocates addresses and zeroed bytes behind them. 0 if the operating system has none.
+  // Allocates addresses that are backed by zeroed bytes. Returns 0 if the operating system has no
+  // memory.
   DevicePointer allocate(Allocation allocation, std::size_t alignment);
   // Adds memory whose addresses the caller owns: host memory, mappings.
   void add(const Allocation& allocation);
@@ -102,7 +104,7 @@ class MemoryTable {
   void reuse(Allocation& entry, Allocation& allocation);
 
   std::optional<Allocation> find(DevicePointer address) const;
-  // What is at an address. The answer lives until the thread has asked four times more.
+  // The allocation at an address. The result stays valid for the thread's next four lookups.
   const Place& place(DevicePointer address) const;
   // True if cuMemFreeAsync freed the memory at `address` and nothing has its place yet, whether or
   // not the stream is there already: so that reports do not depend on how fast a stream is.
@@ -149,7 +151,7 @@ class MemoryTable {
   std::multimap<std::size_t, DevicePointer> free_;
 };
 
-// Outlives the threads of streams. Replaced by end_process() alone.
+// Outlives the threads of streams. Only end_process() replaces it.
 inline MemoryTable*& memory_of_process() {
   static MemoryTable* one = new MemoryTable;
   return one;
@@ -164,13 +166,14 @@ struct Mapping {
   bool writable = true;
 };
 
-// How a kernel of one context sees memory. All threads of a run may call it.
+// Memory as the kernels of a context see it. All threads of a run may call it.
 class ContextMemory {
  public:
   explicit ContextMemory(const ContextState& context) : context_(context) {}
   // The allocation that holds `address`, if the kernel may use it.
   std::optional<Mapping> find(std::uint64_t address);
-  // For malloc and free in kernels. 0: there is none; false: it was not allocated so.
+  // malloc and free of kernels. allocate() returns 0 if there is no memory; release() returns false
+  // if `address` does not come from allocate().
   std::uint64_t allocate(std::uint64_t bytes);
   bool release(std::uint64_t address);
 
@@ -181,8 +184,8 @@ class ContextMemory {
 // True if work of `context` may use the allocation.
 bool may_use(const ContextState& context, const Allocation& allocation);
 
-// Where the bytes of [address, address + size) are. Null if they are not in one allocation that
-// `context` may use.
+// Host address of the bytes [address, address + size). Null if they are not within a single
+// allocation that `context` may use.
 std::byte* bytes_of(const ContextState& context, DevicePointer address, std::size_t size);
 
 }  // namespace halyard::inline v0::sim::gpu

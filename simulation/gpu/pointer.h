@@ -7,7 +7,7 @@
 
 namespace halyard::inline v0::sim::gpu {
 
-// Numbers of CU_POINTER_ATTRIBUTE_*, which are also those of HIP.
+// Values of CU_POINTER_ATTRIBUTE_*; HIP's are equal.
 enum PointerAttribute : int {
   kContextOf = 1,
   kMemoryTypeOf = 2,

@@ -16,7 +16,7 @@ namespace halyard::inline v0::sim::gpu {
 // Which of `count` devices the process sees, in its order: in halyard-sim all.
 std::vector<int> visible_devices(int count);
 
-// Reports what was never released. The State is locked.
+// Reports objects that were never released. The State is locked.
 void report_unreleased();
 
 // `reset` is called when the process ends, and forgotten then. The State is locked, or no other
@@ -33,8 +33,8 @@ void begin_process(const Rules& rules, const Options& options);
 // The device of the context that is current in this thread; -1: there is none.
 DeviceId current_device();
 
-// A fault of a kernel on `device`, from outside: every later call in its contexts answers it, and
-// what they have in flight does not run. Nothing if the device has no primary context.
+// Injects a kernel fault on `device`: every later call in its contexts returns the fault, and their
+// work in flight does not run. Does nothing if the device has no primary context.
 void fail_device(DeviceId device, Result fault);
 
 // Waits until nothing is in flight.

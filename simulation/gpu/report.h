@@ -70,10 +70,10 @@ void report_leak(const char* where, const char* kind, std::uint64_t count, std::
 // Passes each misuse, or each leak, as a line without its end.
 void for_each_misuse(const std::function<void(const std::string& rule, const std::string& first)>&);
 void for_each_leak(const std::function<void(const std::string& line)>&);
-// For fork(2): no other thread changes the report in between.
+// Called around fork(2), so that no other thread changes the report during the fork.
 void lock_report();
 void unlock_report();
-// Forgets all calls, misuse and leaks.
+// Clears all calls, misuse and leaks.
 void reset_report();
 
 // Writes the file, if one was asked for. Called at exit; a later call writes it again.

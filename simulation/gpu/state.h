@@ -106,7 +106,7 @@ struct State {
   base::Atomic<Result> lost{kSuccess};
 };
 
-// Outlives the threads of streams. Replaced by end_process() alone.
+// Outlives the threads of streams. Only end_process() replaces it.
 inline State*& state_of_process() {
   static State* one = new State;
   return one;
@@ -150,7 +150,8 @@ ContextState* make_context(DeviceId device, unsigned flags, bool is_primary);
 // The primary context of a device, made at the first call, which gets one reference more. The State
 // is locked.
 Result retain_primary(Context* context, DeviceId device);
-// Reports what a context holds that the program was to release. `where` is the end at which it did.
+// Reports the objects of a context that the program should have released. `where` names the event
+// at which they leaked.
 void report_leaks(const ContextState& context, const char* where);
 // Waits for the context's work, frees its memory, ends its handles. `where` is for the leak report.
 void end_context(Lock& lock, ContextState& context, const char* where);

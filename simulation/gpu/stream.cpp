@@ -245,7 +245,7 @@ Result submit_record(StreamState& stream, const std::shared_ptr<EventState>& eve
 Result submit_wait(StreamState& stream, const std::shared_ptr<EventState>& event) {
   if (const Result result = check_stream(stream); result != kSuccess) return result;
   if (stream.capture != nullptr) return capture_work(stream, WaitWork{event});
-  // cuda.h, cuEventRecord: a wait captures what the event holds at the time of the call.
+  // cuda.h, cuEventRecord: a wait captures the event's contents at the time of the call.
   const auto is_awaited = [&] {
     if (rules().waits_for_destroyed_streams) return true;
     const std::shared_ptr<StreamState> recorded_in = event->stream.lock();

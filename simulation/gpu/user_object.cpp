@@ -91,7 +91,7 @@ Result retain_in_graph(Graph graph_handle, UserObject handle, unsigned count, un
 
 Result release_in_graph(Graph graph_handle, UserObject handle, unsigned count) {
   GraphState* const graph = resolve(graph_handle);
-  // The handle may be one that the program has released.
+  // The program may have released the handle.
   HALYARD_GPU_REQUIRE(graph != nullptr && handle != nullptr && is_count(count), kInvalidValue);
   const auto at = std::ranges::find_if(
       graph->users, [&](const auto& each) { return each.first->handle == handle; });

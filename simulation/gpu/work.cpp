@@ -124,8 +124,8 @@ void call_on_host_thread(std::function<void()> function) {
 
 // Runs a function of the program, in which calls of the API are misuse. cuda.h, cuLaunchHostFunc:
 // "Host functions without a mandated order (such as in independent streams) execute in undefined
-// order and may be serialized." An H200 serializes them: one that waits holds back those of every
-// other stream. HIP has one thread for them (ROCr's handler of asynchronous events).
+// order and may be serialized." An H200 serializes them: a function that waits delays those of all
+// other streams. HIP has a single thread for them (ROCr's handler of asynchronous events).
 template <class Function>
 void call_program(ContextState& context, Function function) {
   if (rules().has_host_thread) return call_on_host_thread(function);
@@ -348,7 +348,7 @@ bool run_fill(const FillWork& work, ContextState& context) {
     bytes = bytes_of(context, fill.dst, (fill.height - 1) * fill.pitch + row);
   }
   if (bytes == nullptr) return false;
-  // As an H200 does: a word of one value in all its elements, which are or'ed together.
+  // As on an H200: the value is or'ed into every element of a word, even where its bits overlap.
   std::uint32_t word = fill.value;
   for (unsigned at = fill.element_size; at < sizeof word; at += fill.element_size) {
     word |= fill.value << (8 * at);
@@ -365,8 +365,8 @@ bool run_fill(const FillWork& work, ContextState& context) {
   return true;
 }
 
-// cuda.h, cuModuleUnload does not say what becomes of its kernels in flight. What else is in flight
-// in the context is no matter: it may be another user's.
+// cuda.h, cuModuleUnload does not define the fate of the module's kernels in flight. Other work in
+// flight in the context does not matter: it may belong to another user.
 bool is_unloaded(const FunctionState& function, const char* what) {
   const std::lock_guard lock(state().mutex);
   if (function.module->is_unloaded) report_misuse("unload-in-flight", what);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a stream executes and what a node of a graph holds: one set of types for both.
+// The work of streams and of graph nodes: one set of types for both.
 #pragma once
 
 #include <cstddef>
@@ -81,9 +81,9 @@ struct GraphMemory {
   PoolProperties pool{};  // of the node
   std::vector<AccessDescription> access;
 };
-// Of memory that was allocated for a node.
+// Creates the GraphMemory of memory that was allocated for a node.
 std::shared_ptr<GraphMemory> make_graph_memory(DevicePointer address);
-// Null for all other memory.
+// Returns null if `address` is not such memory.
 std::shared_ptr<GraphMemory> graph_memory_at(DevicePointer address);
 struct AllocNodeWork {
   std::shared_ptr<GraphMemory> memory;
@@ -94,7 +94,7 @@ struct FreeNodeWork {
   std::shared_ptr<GraphMemory> memory;
 };
 struct Plan;
-// A graph inside a graph, or a launch of one.
+// A graph inside a graph, or a launch of a graph.
 struct GraphWork {
   std::shared_ptr<const Plan> plan;   // in an instantiated graph
   std::shared_ptr<GraphState> graph;  // in a graph
@@ -131,7 +131,7 @@ void fail_context(ContextState& context, Result fault);
 // Runs a copy whose checks have passed. Returns false if it leaves the memory that it names.
 bool run_copy(const CopyWork& work, ContextState& context);
 bool run_fill(const FillWork& work, ContextState& context);
-// True if the value has bits beyond an element, of which cuda.h does not say what is written.
+// True if the value has bits beyond an element; cuda.h does not define their effect.
 bool exceeds_element(const Fill& fill);
 Result run_kernel(const KernelWork& work, StreamState& stream);
 
