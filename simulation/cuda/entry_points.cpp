@@ -63,7 +63,7 @@ Result get_proc_address(const char* symbol, void** function, int version, std::u
       best = &name;
     }
   }
-  // cuda.h: an unknown name is no error; the pointer is null.
+  // cuda.h: an unknown name is not an error; the pointer is null.
   if (status != nullptr) *status = best != nullptr ? kFound : is_known ? kTooNew : kNotFoundSymbol;
   if (best != nullptr) *function = reinterpret_cast<void*>(best->function);
   return kSuccess;

@@ -17,7 +17,7 @@ KernelParams with_context(const KernelParamsV1& params) {
   return whole;
 }
 
-// The context of a copy or memset node: the one given, else the current one.
+// The context of a copy or memset node: the given context, or the current context if that is null.
 Result context_of(Context handle, ContextState*& context) {
   context = handle != nullptr ? resolve(handle) : this_thread().current();
   return context != nullptr ? kSuccess : kInvalidContext;

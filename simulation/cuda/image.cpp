@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a program loads: PTX text, a fatbin that holds PTX, or a cubin, which cannot be executed.
+// Images that a program loads: PTX text, a fatbin that holds PTX, or a cubin, which cannot be
+// executed.
 #include "simulation/cuda/image.h"
 
 #include <algorithm>
@@ -120,7 +121,7 @@ Result read_fatbin(const void* image, std::size_t bytes, const ptx::Limits& limi
   return kSuccess;
 }
 
-// The linker's container: this, then each text behind a header of its own.
+// The header of the linker's container. The texts follow it, each after a LinkedText.
 struct LinkedHeader {
   std::uint32_t magic, count;
 };

@@ -28,13 +28,13 @@ struct Configuration {
   Stream stream;
 };
 
-// What HIP keeps for each thread beyond what the core keeps. Trivially destructible: programs call
-// HIP from destructors of their own.
+// HIP's thread-local state in addition to the core's. Trivially destructible, because programs call
+// HIP from their destructors.
 struct Thread {
   static constexpr std::size_t kMostContexts = 64, kMostConfigurations = 16;
 
   Result last_error = kSuccess;
-  // The stack of hipCtxPushCurrent, of device numbers. The current device is no part of it.
+  // The stack of hipCtxPushCurrent, of device numbers. It does not contain the current device.
   std::size_t contexts = 0;
   int context[kMostContexts] = {};
   std::size_t configurations = 0;
@@ -48,8 +48,9 @@ inline constinit thread_local Thread thread_of_system;
 inline Thread& hip_thread() { return thread_of_system; }
 #endif
 
-// Initializes the process, unless it is, and makes device 0 current in a new thread; in one whose
-// device was reset, that device. kNoDevice if there is none. Takes the lock of the State.
+// Initializes the process if needed, and makes a device current in a thread without one: device 0
+// in a new thread, or the previous device if that was reset. Returns kNoDevice if there are no
+// devices. Locks the State.
 Result begin_thread();
 
 // True once the functions of atexit(3) run. Calls of then are reported: the real library has torn
@@ -57,13 +58,13 @@ Result begin_thread();
 inline constinit base::Atomic<bool> main_has_ended{false};
 void report_call_after_main(const Entry& entry);
 
-// HIP's number for what the core answered.
+// HIP's number for a result of the core.
 Result translate(Result result);
 // Prints the call if AMD_LOG_LEVEL asks for it.
 void log_call(const Entry& entry, Result result);
 
-// The last error of the thread follows from what a call answered. Up to 6.x it is that, success
-// included; from 7.0 the last real error (hip_internal.hpp, HIP_UPDATE_ERROR_STATE).
+// Ends a call and updates the thread's last error. Up to 6.x that is the result of the last call,
+// success included; from 7.0 it is the last real error (hip_internal.hpp, HIP_UPDATE_ERROR_STATE).
 inline Result finish(const Entry& entry, Result result) {
   const Settings& how = settings();
   if (result != kSuccess) [[unlikely]]
@@ -107,8 +108,8 @@ struct Running {
 
 #define HALYARD_HIP_EXPORT extern "C" __attribute__((visibility("default")))
 
-// The only statement of a function: what follows it in braces is the body, in which `call` is the
-// gpu::Call.
+// The only statement of a function, followed by the function's body in braces, in which `call` is
+// the gpu::Call.
 #define HALYARD_HIP_CALL(name, needs)                  \
   static constinit gpu::Entry call_entry(#name, true); \
   return Running{call_entry, needs} + [&]([[maybe_unused]] gpu::Call & call) -> Result

@@ -103,7 +103,7 @@ class GfxCode : public gpu::Code {
     gpu::Outcome outcome;
     outcome.result = result_of(ran.kind);
     if (outcome.result != kSuccess) {
-      // What the real library prints since 7.14: which kernel it was.
+      // The real library prints the faulting kernel since 7.14.
       std::fprintf(stderr, "simulated HIP: %s\n", ran.message.c_str());
       outcome.fault = std::move(ran.message);
     }

@@ -15,8 +15,8 @@ namespace halyard::inline v0::sim::hip {
 // Reads a code object, or the fitting one of a bundle, for the devices' architecture. The errors
 // are those of the version of HIP; why it failed is printed to stderr.
 Result load_code(std::span<const std::byte> bytes, std::shared_ptr<const gpu::Code>& code);
-// The same from an address without a size, which the image's headers say. A wrapper that a compiler
-// emits ("HIPF") stands for what it points to.
+// The same for an image of unknown size, which is read from the image's headers. `image` may also
+// be a compiler's wrapper ("HIPF"), which points to the image.
 Result load_code(const void* image, std::shared_ptr<const gpu::Code>& code);
 Result load_code_file(const char* path, std::shared_ptr<const gpu::Code>& code);
 

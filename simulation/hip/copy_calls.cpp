@@ -17,8 +17,8 @@ bool is_copy_kind(int kind) {
 
 namespace {
 
-// hip_memory.cpp, ihipMemcpy_validate. The kind is checked and then ignored: what the two addresses
-// are is known.
+// hip_memory.cpp, ihipMemcpy_validate. The kind is checked and then ignored, because the addresses
+// determine it.
 Result check_linear(const void* dst, const void* src, int kind) {
   HALYARD_GPU_REQUIRE(dst != nullptr && src != nullptr, gpu::kInvalidValue);
   HALYARD_GPU_REQUIRE(is_copy_kind(kind), kInvalidDirection);
@@ -123,7 +123,7 @@ Result convert_sides(const T& from, gpu::Copy3D& to) {
   const void* const source = to.src_type == gpu::kHost ? from.src_host : from.src_device;
   void* const target = to.dst_type == gpu::kHost ? from.dst_host : from.dst_device;
   HALYARD_GPU_REQUIRE(source != nullptr && target != nullptr, gpu::kInvalidValue);
-  // hip_memory.cpp, ihipCopyMemParamSet: what the memory is decides, whatever the type says.
+  // hip_memory.cpp, ihipCopyMemParamSet: the memory's own type decides, not the given type.
   to.src_type = to.dst_type = gpu::kUnified;
   to.src_device = address_of(source);
   to.dst_device = address_of(target);

@@ -18,8 +18,8 @@
 namespace halyard::inline v0::sim::hip {
 namespace {
 
-// ROCr and ROCclr: ordinals or "GPU-" and a unique id, with commas between. What follows an invalid
-// one is not visible. `among` are the devices that the ordinals count.
+// ROCr and ROCclr: a comma-separated list of ordinals and of "GPU-" with a unique id. An invalid
+// item ends the list. The ordinals are positions in `among`.
 std::vector<int> filter(const std::vector<int>& among, const char* text) {
   std::vector<int> visible;
   for (std::string_view rest = text; !rest.empty();) {

@@ -11,8 +11,9 @@
 
 namespace halyard::inline v0::sim::hip {
 
-// Which of `count` devices the process sees, in its order: ROCR_VISIBLE_DEVICES, then among those
-// HIP_VISIBLE_DEVICES, or CUDA_VISIBLE_DEVICES where that is not set. Read at the first call.
+// The devices, of `count`, that the process sees, in order: ROCR_VISIBLE_DEVICES selects first,
+// then HIP_VISIBLE_DEVICES selects among those, or CUDA_VISIBLE_DEVICES if that is not set. Read at
+// the first call.
 std::vector<int> visible_devices(int count);
 
 // The device's unique id, of 16 hexadecimal digits. `index` is that among all devices.

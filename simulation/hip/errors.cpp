@@ -72,7 +72,7 @@ HALYARD_HIP_EXPORT Result hipDrvGetErrorString(Result error, const char** text) 
   };
 }
 
-// These two are no calls: they neither fail nor set the last error.
+// These two do not count as calls: they neither fail nor set the last error.
 HALYARD_HIP_EXPORT Result hipGetLastError() {
   static constinit gpu::Entry entry("hipGetLastError", true);
   entry.count();

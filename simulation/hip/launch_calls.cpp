@@ -95,7 +95,8 @@ Launch shape_of(const Dim3& grid, const Dim3& block, std::size_t shared_bytes, S
   return of;
 }
 
-// Of hipLaunchKernelExC and hipDrvLaunchKernelEx. Others than these two are refused.
+// Reads the attributes of hipLaunchKernelExC and hipDrvLaunchKernelEx. Attributes other than the
+// cooperative and the priority attribute are refused.
 Result read_attributes(const LaunchAttribute* list, unsigned count, Launch& of) {
   HALYARD_GPU_REQUIRE(count == 0 || list != nullptr, gpu::kInvalidValue);
   for (unsigned i = 0; i < count; ++i) {

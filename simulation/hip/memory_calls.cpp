@@ -26,7 +26,7 @@ Result allocate(Call& call, void** pointer, std::size_t size) {
 }
 
 // Flags of hipHostMalloc. Without Mapped or Coherent, Portable memory is not coherent, unless
-// HIP_HOST_COHERENT says so (hip_memory.cpp:370): what a kernel writes is seen after a wait.
+// HIP_HOST_COHERENT is set (hip_memory.cpp:370): a kernel's writes become visible after a wait.
 Result allocate_pinned(Call& call, void** pointer, std::size_t size, unsigned flags) {
   HALYARD_GPU_REQUIRE(pointer != nullptr, gpu::kInvalidValue);
   *pointer = nullptr;
@@ -89,7 +89,7 @@ Result attributes_of(PointerAttributes* attributes, const void* pointer) {
                        "attributes of stream-ordered memory were asked for after hipFreeAsync");
   }
   if (!place.is_allocated || place.is_freed) {
-    // hip_memory.cpp:3764: memory that HIP does not know is no error since 6.0.
+    // hip_memory.cpp:3764: unknown memory is not an error since 6.0.
     HALYARD_GPU_REQUIRE(is_since(kVersion60), gpu::kInvalidValue);
     *attributes = {memory_type::kUnregistered, -2, nullptr, nullptr, 0, 0};
     return kSuccess;

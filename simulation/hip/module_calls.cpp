@@ -20,8 +20,8 @@
 namespace halyard::inline v0::sim::hip {
 namespace {
 
-// The bytes of an image that a program gave, which the real library goes on using. Kept in strict
-// mode, to see whether they are still there. Guarded by the lock of the State.
+// The bytes of a program's image, which the real library keeps using. Recorded in strict mode, to
+// check that the program keeps them unchanged. Guarded by the lock of the State.
 struct ImageBytes {
   const std::byte* first = nullptr;
   std::size_t size = 0;
@@ -242,7 +242,7 @@ HALYARD_HIP_EXPORT Result hipGetFuncBySymbol(Function* function, const void* hos
   };
 }
 
-// Not calls: they answer a name, or null.
+// These do not count as calls: they return a name, or null.
 HALYARD_HIP_EXPORT const char* hipKernelNameRef(Function function) {
   const gpu::Lock lock(state().mutex);
   const gpu::FunctionState* const of = gpu::resolve(function);

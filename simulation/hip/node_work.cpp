@@ -71,7 +71,7 @@ Result make_fill(Call& call, const FillNodeParams* fill, gpu::Work& work) {
                       gpu::kInvalidValue);
   const unsigned size = fill->element_size;
   HALYARD_GPU_REQUIRE(size == 1 || size == 2 || size == 4, gpu::kInvalidValue);
-  // IREE passes four equal bytes for elements of one: the low element counts.
+  // IREE passes four equal bytes for 1-byte elements; only the low element counts.
   const unsigned value = size == 4 ? fill->value : fill->value & ((1U << (size * 8)) - 1);
   const std::size_t row = fill->width * size;
   const std::size_t bytes = (fill->height - 1) * fill->pitch + row;
@@ -206,7 +206,7 @@ Result set_exec(GraphExec exec, GraphNode node, Result made, gpu::Work work) {
     return gpu::kInvalidValue;
   }
   if (std::holds_alternative<gpu::KernelWork>(work) && has_bug(Bug::kStaleKernelNode)) {
-    return kSuccess;  // and the node keeps what it had
+    return kSuccess;  // and the node keeps its old work
   }
   return gpu::set_in_exec(exec, node, made, std::move(work));
 }

@@ -163,7 +163,7 @@ Result write_properties(T* properties, int device) {
   return kSuccess;
 }
 
-// hipDeviceAttribute_t: equal in 5.2 and 7.x but for what came later.
+// hipDeviceAttribute_t: equal in 5.2 and 7.x except for later additions.
 Result attribute(int* value, int which, int device) {
   HALYARD_GPU_REQUIRE(value != nullptr, gpu::kInvalidValue);
   HALYARD_GPU_REQUIRE(gpu::is_device(device), gpu::kInvalidDevice);
@@ -353,7 +353,8 @@ Result attribute(int* value, int which, int device) {
   }
 }
 
-// hip_device_runtime.cpp, ihipChooseDevice: the device that meets most of what is not 0.
+// hip_device_runtime.cpp, ihipChooseDevice: the device that meets most of the properties that are
+// not 0.
 template <class T>
 Result choose_device(int* device, const T* wanted) {
   HALYARD_GPU_REQUIRE(device != nullptr && wanted != nullptr, gpu::kInvalidValue);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the environment asks of the simulated HIP beyond what every simulated GPU has
-// (simulation/gpu/options.h): docs/simulated-hip.md describes each variable.
+// Options of the simulated HIP, from environment variables, in addition to those of every simulated
+// GPU (simulation/gpu/options.h). docs/simulated-hip.md describes each variable.
 #pragma once
 
 #include <cstddef>

@@ -175,7 +175,7 @@ HALYARD_HIP_EXPORT Result hipStreamGetId(Stream stream, unsigned long long* id) 
   };
 }
 
-// Answers a device, not an error; -1 for a stream that is none.
+// Returns a device, not an error; -1 if the handle is not a stream.
 HALYARD_HIP_EXPORT int hipGetStreamDeviceId(Stream stream) {
   static constinit gpu::Entry entry("hipGetStreamDeviceId", true);
   int device = -1;
@@ -229,8 +229,8 @@ Result wait_value(Stream stream, std::uint32_t operation, void* address, std::ui
                   unsigned flags, std::uint64_t mask) {
   HALYARD_GPU_REQUIRE(address != nullptr && flags <= kNor, gpu::kInvalidValue);
   HALYARD_HIP_HANDLE(stream);
-  // hip_stream_ops.cpp. All streams of a device share a few hardware queues: what ends the wait may
-  // stand behind it (ROCm/rocm-systems, issue 9249).
+  // hip_stream_ops.cpp. All streams of a device share a few hardware queues, so the work that would
+  // end the wait may be queued after it (ROCm/rocm-systems, issue 9249).
   gpu::report_misuse("wait-for-a-value",
                      "hipStreamWaitValue can block streams that share its hardware queue");
   MemOp wait{};

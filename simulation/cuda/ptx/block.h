@@ -14,7 +14,7 @@
 
 namespace halyard::inline v0::sim::ptx {
 
-// What the threads of a run share.
+// State that the threads of a run share.
 struct Run {
   const Module::Program* program = nullptr;
   const Entry* entry = nullptr;
@@ -62,7 +62,7 @@ struct Block {
   bool is_over() const { return exited == run->threads; }
 };
 
-// What a product of matrices (mma) computes with.
+// Operands of a matrix product (mma).
 struct MatrixScratch {
   double a[16][256], b[256][8];
   std::int32_t ia[16][256], ib[256][8];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tokens with one token of look-ahead, and the constant expressions among them.
+// A token stream with a token of look-ahead, and the evaluation of constant expressions in it.
 #pragma once
 
 #include <cstdint>

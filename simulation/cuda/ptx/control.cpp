@@ -61,7 +61,7 @@ void call_address(Warp& warp, const Ins& ins) {
   each_active(warp.exec, [&](unsigned lane) {
     if (address[lane] == chosen) same |= LaneMask{1} << lane;
   });
-  // The lanes left execute this again; those in the function return behind it.
+  // The remaining lanes execute this instruction again; the lanes that call return to the next one.
   const LaneMask rest = warp.exec & ~same;
   if (rest != 0) {
     warp.split_off(rest, warp.pc - 1);
@@ -112,7 +112,7 @@ void barrier_arrive(Warp& warp, const Ins& ins) {
 
 void nothing(Warp&, const Ins&) {}
 
-// Gives up the warp's turn: what it waits for is in another warp or block.
+// Ends the warp's turn: it waits for another warp or block.
 void sleep(Warp& warp, const Ins&) {
   warp.yields = true;
   if (warp.block->run->options->threads > 1) std::this_thread::yield();

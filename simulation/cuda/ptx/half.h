@@ -11,7 +11,7 @@
 
 namespace halyard::inline v0::sim::ptx::HALYARD_PTX_ISA {
 
-inline constexpr std::uint16_t kHalfNan = 0x7fff;  // also of bf16
+inline constexpr std::uint16_t kHalfNan = 0x7fff;  // bf16 has the same
 
 inline float half_to_float(std::uint16_t half) {
   const std::uint32_t sign = std::uint32_t{half & 0x8000u} << 16;

@@ -116,7 +116,7 @@ To to_integer(From value, Rounding rounding) {
     return is_wide ? static_cast<To>(std::uint64_t{1} << (8 * sizeof(To) - 1)) : To{0};
   }
   value = rounding <= Rounding::kUp ? std::trunc(value) : round_to_integer(value, rounding);
-  // Both bounds are powers of two, and exact.
+  // Both bounds are zero or powers of two, so they are exact.
   const From low = static_cast<From>(std::numeric_limits<To>::min());
   const From high = std::ldexp(From{1}, std::numeric_limits<To>::digits);
   if (value <= low) return std::numeric_limits<To>::min();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From one instruction's syntax to its Ins. Each family of instructions has a function that either
-// emits code for an opcode it knows or returns false.
+// Converts the syntax of an instruction to its Ins. Each family of instructions has a function that
+// emits code for the opcodes it knows and returns false for others.
 #pragma once
 
 #include <optional>
@@ -52,7 +52,7 @@ class Lowering {
   // Modifiers, each of which some call must take: others are errors.
   bool take(std::string_view modifier);
   std::optional<std::string_view> take_any(std::span<const std::string_view> modifiers);
-  Type take_type();  // the first modifier that is a type; an error if there is none
+  Type take_type();  // the first modifier that is a type; without one, an error
   std::optional<Type> take_type_if();
   bool has_modifier(std::string_view modifier) const;
 
@@ -75,7 +75,7 @@ class Lowering {
   void emit_local_store(std::uint32_t offset, Slot from, std::uint32_t bytes);
   void emit_local_load(Slot to, std::uint32_t offset, std::uint32_t bytes);
 
-  // Fills a, imm, flags and space. `space`: what the instruction names, if anything.
+  // Fills a, imm, flags and space. `space`: the state space that the instruction names, if any.
   void address(const Operand& operand, Ins& ins, std::optional<MemorySpace> space);
 
   // d = the address of a variable or function, as `mov` gives it; d has 4 or 8 bytes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A warp while it executes: what the handlers of instructions see.
+// The state of an executing warp, as the handlers of instructions see it.
 #pragma once
 
 #include <array>

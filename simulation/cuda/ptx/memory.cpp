@@ -34,7 +34,7 @@ std::byte* find_row(Warp& warp, const Ins& ins, const Addresses& addresses, bool
   return find_in_space(warp, ins.space, first, kLanes * sizeof(M), is_write, 0);
 }
 
-// The bytes of one lane, or null after a failure.
+// The bytes that a lane accesses, or null after a failure.
 inline std::byte* find_lane(Warp& warp, const Ins& ins, std::uint64_t address, std::uint32_t size,
                             Warp::Access access, unsigned lane) {
   if ((address & (size - 1)) == 0 && warp.block->checks == nullptr) [[likely]] {

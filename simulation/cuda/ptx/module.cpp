@@ -152,7 +152,7 @@ class Linker {
   }
 
   static void add(const Declaration& each, const Symbol& symbol, Symbols& symbols) {
-    // An extern declaration may precede the definition in one text.
+    // An extern declaration may precede the definition in the same text.
     const auto [found, is_new] = symbols.try_emplace(each.name, symbol);
     if (!is_new && !each.is_extern) {
       throw SyntaxError{each.line, "Duplicate definition of '" + std::string(each.name) + "'"};

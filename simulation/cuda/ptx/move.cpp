@@ -67,7 +67,7 @@ void move_clock(Warp& warp, const Ins& ins) {
   each_lane(warp, warp.at<T>(ins.d), [&](unsigned) { return static_cast<T>(value); });
 }
 
-// {a, b, ...} to one register of `imm` bytes; ins.extra has `count` slots.
+// Packs {a, b, ...} into a register of `imm` bytes; ins.extra has `count` slots.
 template <class Element, class Whole>
 void pack(Warp& warp, const Ins& ins) {
   Whole* const d = warp.at<Whole>(ins.d);

@@ -81,7 +81,7 @@ class Parser {
     } while (in_.skip(","));
   }
 
-  // Directives about the source text and for ptxas alone.
+  // Skips directives about the source text, and directives that only affect ptxas.
   bool skip_debug() {
     if (in_.at(".file")) {
       in_.take();
@@ -175,7 +175,7 @@ class Parser {
       } else if (word == "v4") {
         result.vector = 4;
       } else if (word == "ptr") {
-        // The rest describes what the pointer points at.
+        // The rest describes the memory that the pointer points to.
         while (in_.at_kind(Token::Kind::kDotWord)) {
           if (in_.take().text == ".align") in_.integer();
         }

@@ -126,7 +126,7 @@ std::string format_print(
       }
       case 's': {
         const auto text = read_string(arguments.take<std::uint64_t>());
-        // The buffer bounds what a conversion writes, so long strings go past it.
+        // The conversion buffer is limited, so strings without a width or precision bypass it.
         if (text && width == 0 && precision < 0) {
           out += *text;
         } else {

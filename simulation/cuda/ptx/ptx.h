@@ -94,8 +94,8 @@ struct Parsed;
 
 class Module {
  public:
-  // Parses `texts` and links them: an .extern symbol of one may be defined by another. Texts may
-  // end with zero bytes. Never fails other than by its result, whatever the text.
+  // Parses `texts` and links them: a text may define .extern symbols of another. Texts may end with
+  // zero bytes. Any text is safe to parse: errors are only reported in the result.
   static Parsed parse(std::span<const std::string_view> texts, const ParseOptions& options = {});
   static Parsed parse(std::string_view text, const ParseOptions& options = {});
 
@@ -163,8 +163,7 @@ struct Launch {
   std::span<const std::uint64_t> addresses;  // of each variable, as for initial_bytes
 };
 
-// What a program does that CUDA leaves undefined. Found in strict mode only, and does not end the
-// run.
+// Undefined behaviour of a program. Detected in strict mode only; does not end the run.
 enum class FindingKind : std::uint8_t {
   kSharedRace,        // two warps access a byte of shared memory, one writes, no barrier between
   kDivergentBarrier,  // an aligned barrier that not all lanes of the warp reach together

@@ -14,7 +14,8 @@ namespace {
 
 // A warp's turn, in instructions.
 constexpr std::uint64_t kSlice = 4096;
-// A block that is not over after as many is put back, and another one begins: it may wait for it.
+// A block that has not ended after so many instructions is suspended, and another block begins,
+// because the first may wait for it.
 constexpr std::uint64_t kBlockSlice = 400'000;
 constexpr std::uint64_t kSharedSlice = 20'000;                      // while there are others
 constexpr std::size_t kMostResidentBytes = std::size_t{512} << 20;  // of a host thread's blocks
@@ -183,7 +184,7 @@ class Execution {
     block.barriers = {};
     block.random = mix(run_.options->seed ^ mix(number));
     // Shared and local memory and registers begin undefined. In strict mode they are the same in
-    // every run; else registers keep what an earlier block of this thread left.
+    // every run; otherwise registers keep the values of an earlier block of this thread.
     std::ranges::fill(block.shared, std::byte{0});
     std::iota(block.order.begin(), block.order.end(), 0u);
     if (run_.options->seed != 0) {

@@ -33,7 +33,7 @@ constexpr std::array<std::string_view, 6> kComparisons = {"eq", "ne", "lt", "le"
 // What happens to the first result and c.
 enum class Second : std::uint8_t { kNone, kMerge, kAdd, kMinimum, kMaximum };
 
-// Of a register: all of it, or the byte or half that a selector names.
+// A part of a register: all of it, or the byte or half that a selector names.
 struct Part {
   std::uint8_t shift = 0, bits = 32;
   bool is_signed = false;

@@ -262,8 +262,8 @@ void Warp::enter(const Ins& ins, const Call& to, std::uint32_t function) {
   const Function& callee = program->functions[function];
   const Activation caller = calls[call];
   const Function& from = program->functions[caller.function];
-  // Behind the registers of all calls, also those of other splits: lanes of registers with
-  // different widths overlap.
+  // The new frame follows the registers of all calls, including those of other splits, because the
+  // lanes of registers of different widths overlap.
   std::uint32_t new_frame = 0;
   for (const Activation& each : calls) {
     if (each.is_free) continue;

@@ -82,7 +82,7 @@ void each_tile(Warp& warp, const Ins& ins, F f) {
   });
 }
 
-// Of an instruction whose result is that of all lanes of a tile.
+// Handler of an instruction whose result depends on all lanes of a tile.
 template <Handler Run>
 void in_tiles(Warp& warp, const Ins& ins) {
   if (!gather(warp, ins)) return;

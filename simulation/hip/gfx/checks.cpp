@@ -23,8 +23,8 @@ std::string register_text(bool is_vector, unsigned index) {
 
 constexpr unsigned kMostCounted = 63;
 
-// Their high half may come from a register that nothing has written: where compilers want the low
-// half alone, as of a product of 32 bits.
+// The high half of their addend may be an unwritten register, if the compiler needs only the low
+// half, as in a 32-bit product.
 bool is_wide_sum(Opcode opcode) {
   return opcode == Opcode::v_mad_u64_u32 || opcode == Opcode::v_mad_i64_i32;
 }
@@ -157,13 +157,13 @@ void Checks::before(Wave& wave, const Ins& ins) {
     return;
   }
   for (const Operand& source : from.sources) {
-    // A dead value that only a part of the destination keeps, or a copy of one, is no mistake yet;
-    // nor is what EXEC turns off.
+    // Not yet mistakes: an undefined value that only a part of the destination keeps, its copy, and
+    // reads that EXEC disables.
     if (source && source.kind == OperandKind::kVector && wave.exec() == 0 &&
         (facts.facts & kIgnoresExec) == 0) {
       continue;
     }
-    // M0 chooses the register, so the one that is named may be another.
+    // M0 chooses the register, which may differ from the named register.
     if (reads_relatively(from)) continue;
     if (source) read(wave, from, source, registers_of(source.type));
   }
@@ -189,7 +189,7 @@ void Checks::after(const Ins& ins) {
   const bool has_result = static_cast<bool>(from.destination);
   const unsigned count = has_result ? registers_of(from.destination.type) : 0;
   if (has_result) define(from.destination, count);
-  // It may be any register: none is reported that might be the one.
+  // The move may have written any register, so all of them count as written.
   if (has_result && moves_relatively(facts)) {
     from.destination.kind == OperandKind::kVector ? void(vectors_.set()) : void(scalars_.set());
   }

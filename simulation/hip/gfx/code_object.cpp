@@ -229,7 +229,7 @@ bool Loader::read_relocations() {
       if (!symbol.is_defined && !symbol.is_weak) {
         return damaged(join("it refers to ", symbol.name, ", which it does not define"));
       }
-      // What is weak and nowhere is at 0.
+      // An undefined weak symbol has address 0.
       if (!symbol.is_defined) continue;
       relocation.addend =
           static_cast<std::int64_t>(static_cast<std::uint64_t>(from.addend) + symbol.address);

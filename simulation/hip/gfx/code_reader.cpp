@@ -15,8 +15,8 @@ namespace {
 
 using Program = CodeObject::Program;
 
-// Nothing is executed behind these: s_trap ends the run. (Compilers write code for what a trap
-// handler returns to, with messages to the host's driver.)
+// Execution does not continue after these: s_trap ends the run. (Compilers emit code after it, to
+// which a trap handler would return, with messages to the host's driver.)
 bool ends(Opcode opcode) {
   return (facts_of(opcode).facts & kEnds) != 0 || opcode == Opcode::s_branch ||
          opcode == Opcode::s_setpc_b64 || opcode == Opcode::s_trap;
@@ -64,7 +64,7 @@ class Reader {
   }
   std::uint64_t offset_of(std::uint64_t word) const { return program_.code_begin + word * 4; }
 
-  // The instructions of the whole code, one behind the other.
+  // Decodes the whole code sequentially.
   void sweep() {
     bool has_gap = false;
     for (std::uint64_t word = 0; word < words_.size();) {
@@ -158,8 +158,8 @@ class Reader {
     return LoadStatus::kOk;
   }
 
-  // Instructions from a word on that the sweep took for the middle of another one, until they meet
-  // those that are there.
+  // Decodes instructions starting at a word that the sweep took for the middle of another
+  // instruction, until they reach the start of a known instruction.
   bool read_apart(std::uint64_t word, std::string_view of) {
     while (true) {
       const Decoded decoded = decode(std::span(words_).subspan(word));

@@ -7,7 +7,7 @@
 namespace halyard::inline v0::sim::gfx {
 namespace {
 
-// What the operation does with op_sel, op_sel_hi, neg and neg_hi.
+// The meaning of op_sel, op_sel_hi, neg and neg_hi for the operation.
 enum class Modifiers { kPackedFloat, kPackedInteger, kMix, kDotFloat, kDotInteger, kMatrix };
 
 Modifiers modifiers_of(Opcode opcode) {
@@ -26,7 +26,7 @@ Modifiers modifiers_of(Opcode opcode) {
   }
 }
 
-// What a constant in place of a matrix consists of.
+// The element type of a constant that replaces the accumulator matrix.
 Type element_of_accumulator(Opcode opcode) {
   switch (opcode) {
     case Opcode::v_wmma_f16_16x16x16_f16:
@@ -83,7 +83,7 @@ bool Decoder::packed_modifiers(std::uint32_t word0, std::uint32_t word1) {
         break;
       case Modifiers::kDotFloat:
         takes_select = !is_accumulator;
-        // The sum is no pair: it has a sign, and none in a high half.
+        // The accumulator is not a pair, so it has no negate modifier for a high half.
         takes_negate_high = !is_accumulator;
         break;
       case Modifiers::kDotInteger:

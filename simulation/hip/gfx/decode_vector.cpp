@@ -138,7 +138,7 @@ bool Decoder::restrict_sources() {
     default:
       break;
   }
-  // The number of a lane is no literal.
+  // The number of a lane cannot be a literal.
   if ((instruction_.opcode == Opcode::v_readlane_b32 ||
        instruction_.opcode == Opcode::v_writelane_b32) &&
       instruction_.sources[1].encoded == kSourceLiteral) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The decoder's state for one instruction; its functions are in decode_*.cpp.
+// The decoder's state for an instruction; its functions are in decode_*.cpp.
 #pragma once
 
 #include <cstdint>
@@ -56,9 +56,9 @@ class Decoder {
   bool buffer();
 
   bool refuse(std::string reason);
-  // Sets the opcode; refuses where there is none.
+  // Sets the opcode; refuses if the encoding has no opcode of that number.
   bool begin(Encoding encoding, unsigned number);
-  // The word behind those that were read, or nothing (and refuses).
+  // Reads the next word. Returns nothing, and refuses, if there is no further word.
   std::optional<std::uint32_t> next_word();
   const OpcodeFacts& facts() const { return facts_of(instruction_.opcode); }
 
@@ -67,7 +67,7 @@ class Decoder {
   bool scalar_source(Operand& operand, Type type, unsigned code);
   bool scalar_register(Operand& operand, Type type, unsigned code);
   bool vector_register(Operand& operand, Type type, unsigned code);
-  // Of VOP1, VOP2, VOPC: bit 7 chooses the half of a 16-bit register.
+  // A register of VOP1, VOP2 or VOPC: bit 7 chooses the half of a 16-bit register.
   bool short_vector_register(Operand& operand, Type type, unsigned code);
   bool constant(Operand& operand, Type type, unsigned code);
   bool literal(Operand& operand, Type type);

@@ -194,7 +194,7 @@ std::optional<Elf> read_elf(Bytes bytes, std::string& error) {
   elf.abi_version = *read<std::uint8_t>(bytes, 8);
   elf.machine = *read<std::uint16_t>(bytes, 18);
   elf.flags = *read<std::uint32_t>(bytes, 48);
-  // A file of another machine is refused by what is known now.
+  // The fields read so far suffice for the caller to refuse a file of another machine.
   if (elf.machine != kMachineAmdgpu) return elf;
   if (!read_segments(bytes, elf)) {
     error = "its segments are not within the file";

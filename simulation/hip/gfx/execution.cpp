@@ -118,8 +118,8 @@ void Execution::begin(Workgroup& group, std::uint64_t number) {
   group.ended = group.arrived = 0;
   group.executed = 0;
   group.random = mix(run_.options->seed ^ mix(number));
-  // LDS, scratch and registers begin undefined. In strict mode they are the same in every run; else
-  // registers and scratch keep what an earlier workgroup of this thread left.
+  // LDS, scratch and registers begin undefined. In strict mode they are the same in every run;
+  // otherwise registers and scratch keep the contents of an earlier workgroup of this thread.
   std::ranges::fill(group.lds, std::byte{0});
   std::iota(group.order.begin(), group.order.end(), 0u);
   if (run_.options->seed != 0) {

@@ -14,8 +14,8 @@ namespace halyard::inline v0::sim::gfx {
 class Execution {
  public:
   explicit Execution(Run& run);
-  // Executes workgroups until there are none left. One that takes long is put back, and another
-  // one begins: it may wait for that.
+  // Executes workgroups until none is left. A long-running workgroup is suspended, and another
+  // begins, because the first may wait for it.
   void work();
 
  private:

@@ -66,20 +66,20 @@ struct Loaded;
 class CodeObject {
  public:
   // Reads an ELF, or the fitting entry of a bundle ("__CLANG_OFFLOAD_BUNDLE__", "CCOB"), for
-  // `target`, such as "gfx1100" or "gfx942:sramecc+:xnack-". All instructions of all kernels are
-  // decoded: one that is unknown, or has a modifier that is, fails the load and is named in the
-  // log. Never fails other than by its result, whatever the bytes.
+  // `target`, such as "gfx1100" or "gfx942:sramecc+:xnack-". Decodes all instructions of all
+  // kernels: an instruction that is unknown, or has an unknown modifier, fails the load and is
+  // named in the log. Any bytes are safe to load: errors are only reported in the result.
   static Loaded load(std::span<const std::byte> bytes, std::string_view target);
-  // The size of the image at `bytes` from its own headers; 0: it is no image. For callers that get
-  // no size: reads no further than its headers say.
+  // The size of the image at `bytes` according to its headers; 0 if it is not an image. For callers
+  // that get no size: reads only the headers.
   static std::size_t size_of(const std::byte* bytes);
 
   std::span<const Kernel> kernels() const;
   std::optional<std::size_t> find_kernel(std::string_view name) const;
   std::span<const Variable> variables() const;
 
-  // What is loaded into device memory: `image()` at an address that is a multiple of kPage, after
-  // `relocate` has entered that address where the image refers to itself.
+  // The contents of device memory: `image()`, loaded at an address that is a multiple of kPage,
+  // after `relocate` has inserted that address wherever the image refers to itself.
   std::span<const std::byte> image() const;
   void relocate(std::span<std::byte> image, std::uint64_t address) const;
 
@@ -127,8 +127,8 @@ struct Launch {
   std::uint64_t image_address = 0;       // where image() was loaded
 };
 
-// What a program does that the instruction set leaves undefined. Found in strict mode only; does
-// not end the run.
+// Behaviour of a program that the instruction set leaves undefined. Detected in strict mode only;
+// does not end the run.
 enum class FindingKind : std::uint8_t {
   kLdsRace,            // two waves access a byte of LDS, one writes, no barrier between
   kDivergentBarrier,   // s_barrier with waves of the workgroup ended, or never reached by one

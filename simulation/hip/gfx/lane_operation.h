@@ -28,8 +28,8 @@ constexpr bool is_float(ValueKind kind) {
   return kind == ValueKind::kF16 || kind == ValueKind::kF32 || kind == ValueKind::kF64;
 }
 
-// Rows are 32 values, one for each lane; the high half of 64 bits is the row behind. The result
-// overlaps no source.
+// A row is 32 values, one for each lane; the high halves of 64-bit values are in the next row. The
+// result must not overlap a source.
 struct LaneArguments {
   std::uint32_t* d = nullptr;
   std::array<const std::uint32_t*, 3> sources{};
@@ -41,7 +41,7 @@ using LaneFunction = void (*)(LaneArguments&);
 
 struct LaneOperation {
   LaneFunction run = nullptr;
-  LaneFunction run_clamped = nullptr;  // with the clamp modifier, if the result is no float
+  LaneFunction run_clamped = nullptr;  // with the clamp modifier, for integers
   std::uint8_t sources = 0;
   std::array<ValueKind, 3> kinds{};
   ValueKind result = ValueKind::kNone;

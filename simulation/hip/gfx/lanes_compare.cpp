@@ -8,7 +8,7 @@
 namespace halyard::inline v0::sim::gfx::HALYARD_GFX_ISA {
 namespace {
 
-// Both opcodes of one comparison.
+// The two opcodes of a comparison.
 struct Comparison {
   Opcode compare, and_exec;
 };

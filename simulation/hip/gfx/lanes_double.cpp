@@ -18,7 +18,7 @@ constexpr std::array<std::uint32_t, 38> kTwoOverPi = {
     0xef2f118b, 0x5a0a6d1f, 0x6d367ecf, 0x27cb09b7, 0x4f463f66, 0x9e5fea2d, 0x7527bac7, 0xebe5f17b,
     0x3d0739f7, 0x8a5292ea, 0x6bfb5fb1, 0x1f8d5d08, 0x56033046, 0xfc7b6bab};
 
-// 53 bits of 2 / pi behind the first `shift`.
+// 53 bits of 2 / pi, after the first `shift` bits.
 double trig_preop(double a, std::uint32_t segment) {
   const int exponent = biased_exponent(a);
   unsigned shift = (segment & 31) * 53;

@@ -35,7 +35,7 @@ WithMask<T> div_scale(T a, T b, T c) {
   if (b == 0 || c == 0) return {std::numeric_limits<T>::quiet_NaN(), true};
   const bool is_denominator = std::bit_cast<BitsOf<T>>(a) == std::bit_cast<BitsOf<T>>(b);
   const bool is_numerator = std::bit_cast<BitsOf<T>>(a) == std::bit_cast<BitsOf<T>>(c);
-  // By exponents alone, so a number that is not far above the denormals counts as one.
+  // Only exponents are compared, so numbers slightly above the denormals count as denormal.
   const bool quotient_is_denormal = numerator - denominator <= D::kDenormal;
   const bool reciprocal_is_denormal = D::kBias - denominator <= D::kDenormal;
   if (numerator - denominator >= D::kLarge) return {is_denominator ? a * D::kUp : a, true};
@@ -80,7 +80,7 @@ T div_fmas(T a, T b, T c, bool is_scaled) {
   if (!is_scaled) return sum;
   if (biased_exponent(c) > D::kBias) return sum * D::kUp;
   const T result = sum * D::kDown;
-  // Where the sum lies between two results, what it was rounded by itself decides.
+  // If the sum lies halfway between two results, the rounding error of the sum decides.
   const T distance = sum - result * D::kUp;
   const T rounded_by = std::fma(a, b, c - sum);
   const bool is_between = std::fabs(distance) == D::kSmallest * D::kUp / 2;
@@ -167,7 +167,7 @@ void add_parts(LaneOperations& o) {
   o[Opcode::v_ceil_f32] = lanes([](float a) { return std::ceil(a); });
   o[Opcode::v_floor_f32] = lanes([](float a) { return std::floor(a); });
   o[Opcode::v_rndne_f32] = lanes([](float a) { return std::nearbyint(a); });
-  // Less than 1, also where the difference would round to it (LLVM, llvm.amdgcn.fract).
+  // Less than 1, even if the difference would round to 1 (LLVM, llvm.amdgcn.fract).
   o[Opcode::v_fract_f32] = lanes([](float a) {
     const float part = a - std::floor(a);
     return part >= 1 ? 0x1.fffffep-1f : part;

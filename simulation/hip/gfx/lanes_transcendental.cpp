@@ -13,7 +13,7 @@
 namespace halyard::inline v0::sim::gfx::HALYARD_GFX_ISA {
 namespace {
 
-// sin(2 pi a), exact where it is 0 or +-1. There is no sine of an infinity.
+// sin(2 pi a), exact if the result is 0 or +-1. The sine of an infinity is NaN.
 double sine_of_turns(double a) {
   if (!std::isfinite(a)) return std::numeric_limits<double>::quiet_NaN();
   double turn = a - std::floor(a);  // exact: a has the bits of a float

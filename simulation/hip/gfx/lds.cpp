@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations of LDS: those of one address are in memory.cpp and atomic.cpp; here are those of two,
-// and those that only move values between lanes (manual, chapter 12 and 16.13).
+// Operations of LDS with two addresses, and those that only move values between lanes. Operations
+// with a single address are in memory.cpp and atomic.cpp (manual, chapter 12 and 16.13).
 #include <bit>
 #include <cstring>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A wave while it executes: what the handlers of instructions see, and the instruction as they
-// take it.
+// The state of an executing wave, and the form of an instruction, as the handlers of instructions
+// see them.
 #pragma once
 
 #include <array>
@@ -47,7 +47,7 @@ struct Ins {
   std::uint32_t counted = 0;      // ~0 for instructions of lanes
 };
 
-// All code of a code object, by the index of its instructions; then one that ends the run.
+// All code of a code object, by the index of its instructions; the last entry ends the run.
 struct Executable {
   std::vector<Ins> code;
   std::vector<std::unique_ptr<std::array<std::uint32_t, 4 * kLanes>>> constants;
@@ -57,8 +57,8 @@ const Executable& executable_of(const CodeObject::Program& program);
 // Null: the instruction is not built.
 Handler handler_of(const Instruction& instruction);
 
-// Addresses that are not those of Memory: the apertures of flat addresses (manual, 11.2; ROCm
-// places them so), and what the launcher of a kernel fills.
+// Addresses outside Memory: the apertures of flat addresses (manual, 11.2; placed as ROCm does),
+// and data that the launcher of a kernel fills.
 inline constexpr std::uint64_t kSharedAperture = std::uint64_t{0x10000} << 32;
 inline constexpr std::uint64_t kPrivateAperture = std::uint64_t{0x20000} << 32;
 inline constexpr std::uint64_t kKernargAddress = std::uint64_t{0x30000} << 32;

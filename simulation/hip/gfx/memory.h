@@ -7,7 +7,7 @@
 
 namespace halyard::inline v0::sim::gfx {
 
-// ds_load_* and ds_store_* of one address, or null.
+// The handler of a ds_load_* or ds_store_* with a single address, or null.
 Handler lds_access_handler(Opcode opcode);
 
 }  // namespace halyard::inline v0::sim::gfx

@@ -16,9 +16,9 @@ namespace halyard::inline v0::sim::gfx {
 struct MessageValue {
   enum class Kind : std::uint8_t { kNil, kBool, kInteger, kFloat, kText, kArray, kMap };
   Kind kind = Kind::kNil;
-  std::int64_t integer = 0;         // also of kBool; above 2^63 - 1: that
+  std::int64_t integer = 0;         // kBool too; larger values become 2^63 - 1
   std::string_view text;            // in the bytes that were parsed; binary data as well
-  std::vector<MessageValue> items;  // of a map: each key, and its value behind it
+  std::vector<MessageValue> items;  // of a map: each key, followed by its value
 
   // The member of a map with a text as its key, or null.
   const MessageValue* find(std::string_view key) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the note of a code object says of its kernels (LLVM, "User Guide for AMDGPU Backend", Code
-// Object V3 Metadata and later).
+// The description of kernels in the note of a code object (LLVM, "User Guide for AMDGPU Backend",
+// Code Object V3 Metadata and later).
 #pragma once
 
 #include <optional>

@@ -67,9 +67,9 @@ struct CodeObject::Program {
   };
   std::vector<Relocation> relocations;
 
-  // All code of the object. What follows in the code follows here; where that is not so, as the
-  // code is damaged or ends, s_code_end stands between. Instruction::offset_in_code counts from the
-  // start of the image.
+  // All code of the object, in its order. Where the code is damaged or ends, an s_code_end
+  // separates instructions that do not follow each other in the code. Instruction::offset_in_code
+  // counts from the start of the image.
   std::vector<Instruction> instructions;
   // By (offset in the image - code_begin) / 4: the instruction that starts there, or
   // kNoInstruction. For s_setpc_b64 and s_swappc_b64, whose targets are addresses.
@@ -87,7 +87,8 @@ struct CodeObject::Program {
   }
 };
 
-// Whether run() has the operation. A code object with another one is not loaded. (execution half)
+// Whether run() implements the operation. Code objects with other operations are not loaded.
+// (execution half)
 bool is_built(const Instruction& instruction);
 
 }  // namespace halyard::inline v0::sim::gfx

@@ -45,7 +45,7 @@ Place Run::place_of(const Wave& wave, const Instruction& at, unsigned lane) cons
   Place place;
   place.kernel = kernel->name;
   place.offset = at.offset_in_code - code->entry_offset;
-  // Both of a pair, where it is one.
+  // Both instructions, if it is a dual-issue pair.
   const auto* const all = program->instructions.data();
   const auto index = static_cast<std::size_t>(&at - all);
   place.instruction =

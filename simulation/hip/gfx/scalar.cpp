@@ -15,7 +15,7 @@ using i32 = std::int32_t;
 using u64 = std::uint64_t;
 using i64 = std::int64_t;
 
-// Operands and results of one handler.
+// Operands and results of a handler.
 struct Scalar {
   Wave& wave;
   const Instruction& from;
@@ -29,7 +29,7 @@ struct Scalar {
   void set(u32 value) const { wave.set_scalar(from.destination.index, value); }
   void set(i32 value) const { set(static_cast<u32>(value)); }
   void set64(u64 value) const { wave.set_scalar64(from.destination.index, value); }
-  // With SCC telling whether it is not 0.
+  // Sets the result, and SCC if it is not 0.
   void set_test(u32 value) const {
     set(value);
     wave.scc = value != 0;

@@ -27,8 +27,8 @@ enum class Match : std::uint8_t { kNone, kGeneric, kNative };
 // covers the device's.
 Match match(const TargetId& image, const TargetId& device);
 
-// What the flags of an ELF's header say, and the generic version in them, 0 if none; nothing for
-// processors without a name.
+// The target in the flags of an ELF's header, and the generic version in them, 0 if there is none.
+// Empty for processors without a name.
 struct ElfTarget {
   TargetId id;
   unsigned generic_version = 0;

@@ -148,7 +148,7 @@ bool keeps_denormals(const Wave& wave, ValueKind kind, unsigned bit) {
   return (wave.mode.denormals >> (shift + bit) & 1) != 0;
 }
 
-// f16 as float, for the modifiers alone.
+// Converts f16 to float, for the modifiers only.
 float widened(std::uint32_t half) {
   const std::uint32_t magnitude = half & 0x7fffu;
   const float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112f;

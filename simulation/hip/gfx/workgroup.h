@@ -15,7 +15,7 @@
 
 namespace halyard::inline v0::sim::gfx {
 
-// What the threads of a run share.
+// State that the threads of a run share.
 struct Run {
   const CodeObject::Program* program = nullptr;
   const Executable* executable = nullptr;
