@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations explores each order of submissions exactly once and finds what is wrong in one.
+// Operations explores each order of submissions exactly once and finds the errors of each.
 #include "simulation/operations/operations.h"
 
 #include <gtest/gtest.h>
@@ -31,9 +31,9 @@ TEST(Operations, OfTwoQueuesAreSeenInAllPairsOfTheirStates) {
   EXPECT_EQ(states(two, {.looks = false}), 9u);
 }
 
-// While the signal is not submitted, the wait is absent or parked. Then it is issued behind an
-// edge. After the signal has run, it may also have been issued later, without an edge, and may have
-// run.
+// While the signal is not submitted, the wait is absent or parked. Once the signal is submitted,
+// the wait is issued with an edge. After the signal has run, the wait may instead have been issued
+// later, without an edge, and may have run.
 TEST(Operations, ThatWaitDoNotRunFirst) {
   const OperationProgram two{.queues = {{{kSignal}, {kWait}}}};
   EXPECT_EQ(states(two, {.looks = false}), 2u + 2u + 5u);

@@ -50,7 +50,7 @@ TEST(Simulate, PlansOfManySeedsHaveEveryKindOfNodeAndAllDrivers) {
   for (std::size_t kind = 0; kind < std::size(kinds); ++kind) EXPECT_TRUE(kinds[kind]) << kind;
 }
 
-// Of the plans over a driver, every n-th seed from the first on.
+// Checks the plans over a driver: every n-th seed, starting with the first.
 void expect_every_fault_and_neighbour(Plan::Driver driver, std::uint64_t every,
                                       std::uint64_t first) {
   bool beside[5] = {}, adversarial = false, late = false, calls = false, for_good = false,
@@ -135,7 +135,8 @@ TEST(Simulate, FindsWorkThatRanBeforeItsWaits) {
       (void)simulate(plan, {.seed = seed});
     }
   };
-  // The last: memory of a pool that others still write to has lost what the work has written.
+  // The last alternative: work wrote to pool memory to which earlier work still wrote, and the
+  // result was overwritten.
   EXPECT_EXIT(lie(), ::testing::ExitedWithCode(1),
               "ran before|runs before|at a step|a complete submission has not run");
 }

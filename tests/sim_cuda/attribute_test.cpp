@@ -126,7 +126,7 @@ TEST_F(SimCudaAttributes, OfStreams_AreKeptAndCopied) {
   const Handle first = stream(), second = stream();
   Value value{};
   ASSERT_EQ(cuStreamGetAttribute(first, kSynchronizationPolicy, &value), kSuccess);
-  value[0] = 3;  // what it was is not specified: here CU_SYNC_POLICY_AUTO, on an H200 0xffffffff
+  value[0] = 3;  // the default is unspecified: here CU_SYNC_POLICY_AUTO, on an H200 0xffffffff
   ASSERT_EQ(cuStreamSetAttribute(first, kSynchronizationPolicy, &value), kSuccess);
   value[0] = static_cast<std::uint32_t>(-2);
   ASSERT_EQ(cuStreamSetAttribute(first, kPriority, &value), kSuccess);

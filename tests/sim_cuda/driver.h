@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The part of the CUDA driver API that these tests call, declared for them alone, so that a mistake
-// of the library's declarations is not repeated here.
+// The part of the CUDA driver API that these tests call, declared independently, so that a mistake
+// in the library's declarations is not repeated here.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -176,8 +176,8 @@ TEST_F(SimCudaGraph, Memset_HasElementsOf1And2And4Bytes) {
   EXPECT_EQ(cuGraphAddMemsetNode(&made, of, nullptr, 0, &unaligned, context_), kInvalidValue);
 }
 
-// CUDA_MEMSET_NODE_PARAMS does not say what is written of a value that exceeds its element. An H200
-// puts it at each byte of a word.
+// CUDA_MEMSET_NODE_PARAMS does not define the effect of a value that exceeds its element. An H200
+// puts the value at each byte of a word.
 TEST_F(SimCudaGraph, Memset_OfAValueBeyondItsElement_WritesAllOfIt) {
   const Handle of = graph(), in = stream();
   const Address a = words(1);

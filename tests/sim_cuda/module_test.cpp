@@ -134,8 +134,8 @@ TEST_F(SimCudaModule, Fatbin_IsLoadedFromItsPtx) {
   EXPECT_EQ(cuModuleLoadData(&module, fatbin_of(kFillPtx, 900).data()), kNoBinary);
 }
 
-// Every length is one that a full disk may leave. Here the answer is 200; on an H200 209 or 999,
-// and the process died of one length.
+// A full disk may truncate the file at any length. The result is 200 here; on an H200 it is 209 or
+// 999, and a certain length crashed the process.
 TEST_F(SimCudaModule, FatbinFile_CutOffAnywhere_IsAnInvalidImage) {
   const std::vector<char> whole = fatbin_of(kFillPtx, 80);
   const std::string path =
@@ -167,7 +167,7 @@ TEST_F(SimCudaModule, Library_GivesAFunctionToEachContext) {
   EXPECT_EQ(launch_fill(function, a, 23, 1, nullptr), kInvalidHandle);
 }
 
-// Of a kernel: registers, threads of a block.
+// The limits of a kernel: registers, threads per block.
 std::pair<int, int> limits_of(Handle module, const char* name) {
   Handle function = nullptr;
   int registers = 0, threads = 0;

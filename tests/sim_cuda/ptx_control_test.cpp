@@ -174,7 +174,7 @@ bar.red.popc.u32 %r4, 1, %p1; @!%p1 st.global.u32 [%rd1+4], %r4;)",
 }
 
 TEST(PtxControl, NamedBarriersOfSomeWarps) {
-  // Warp 0 produces for warp 1, which alone waits; warp 2 is not part of it.
+  // Warp 0 produces for warp 1; only warp 1 waits. Warp 2 does not take part.
   U value = 0;
   const auto outcome = run_kernel(R"(setp.ge.u32 %p1, %r1, 64; @%p1 bra END;
 setp.ge.u32 %p2, %r1, 32; @%p2 bra CONSUME; st.shared.u32 [%r17], %r1; bar.arrive 3, 64; bra END;
@@ -190,7 +190,7 @@ TEST(PtxControl, StrictModeFindsRacesInSharedMemory) {
 xor.b32 %r2, %r18, 128; add.u32 %r2, %r2, %r19;
 ld.shared.u32 %r3, [%r2];)",
                                   kStrict);
-  // Warp 1 writes what warp 0 has read, and reads what it has written.
+  // Warp 1 writes bytes that warp 0 has read, and reads bytes that warp 0 has written.
   ASSERT_THAT(kinds(outcome),
               ElementsAre(ptx::FindingKind::kSharedRace, ptx::FindingKind::kSharedRace));
   EXPECT_EQ(outcome.findings[0].place.line, 6u);
@@ -206,7 +206,7 @@ ld.shared.u32 %r3, [%r2];)",
 @%p1 st.shared.u32 [s], %r1;)",
                                kStrict)),
               ElementsAre(ptx::FindingKind::kSharedRace));
-  // Atomics do not race, and neither do accesses of one warp.
+  // Atomics do not race, and neither do accesses of the same warp.
   EXPECT_THAT(kinds(run_kernel("red.shared.add.u32 [s], 1;", kStrict)), IsEmpty());
   EXPECT_THAT(kinds(run_kernel("st.shared.u32 [s], %r1;", kStrict, 32)), IsEmpty());
 }

@@ -48,7 +48,7 @@ TEST_F(SimCudaImage, FatbinOfZstd_IsLoaded) {
   EXPECT_EQ(answer_of(kZstdFatbin), kAnswer);
 }
 
-// Damage in the compressed bytes, which begin behind a header of 16 and one of 80 bytes.
+// Damage in the compressed bytes, which follow two headers, of 16 and of 80 bytes.
 TEST_F(SimCudaImage, DamagedFatbin_IsRefusedOrLoaded) {
   constexpr std::size_t kDataBegin = 96;
   const auto damage = [](const auto& image) {

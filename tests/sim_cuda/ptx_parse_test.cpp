@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a module tells about itself, and what the log says of a text that is wrong.
+// The properties that a module reports, and the log of a malformed text.
 #include <gmock/gmock.h>
 
 #include "sim_cuda/ptx_test_util.h"

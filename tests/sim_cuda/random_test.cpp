@@ -183,7 +183,7 @@ class Program {
     memory_[from].accesses.push_back(access);
     wrote(to, access, memory_[from].value);
   }
-  // From pageable memory, which may change once the call has returned.
+  // Copies from pageable memory, which may change once the call has returned.
   void copy_in(std::size_t stream, std::size_t word) {
     before_write(stream, word);
     std::uint32_t bytes = ++value_;
@@ -213,7 +213,8 @@ class Program {
     end(stream);
     recorded_[event] = clocks_[stream];
   }
-  // A wait for what has ended is no operation, so that it is not behind the default stream's.
+  // A wait for a completed event is not an operation, so it is not ordered after the default
+  // stream's work.
   void wait(std::size_t stream, std::size_t event) {
     ASSERT_EQ(cuStreamWaitEvent(streams_[stream], events_[event], 0), kSuccess);
     clocks_[stream].join(recorded_[event]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the simulated driver reports of a program, and what its variables change.
+// The simulated driver's report of a program, and the effects of its environment variables.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -160,14 +160,14 @@ TEST(SimCudaReport, NamesAWaitForAWriteThatCameLater) {
   EXPECT_THAT(run("write_first").report, Not(HasSubstr("misuse")));
 }
 
-// The library's handler answers an instruction of the program, which is at no place that a handler
-// may interrupt badly.
+// The library's signal handler interrupts only an instruction of the program, where no handler is
+// unsafe.
 constexpr const char* kTouching = "TSAN_OPTIONS=report_signal_unsafe=0 HALYARD_SIM_CUDA_MODE=";
 
 // CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS: "Device can coherently access managed memory
 // concurrently with the CPU"; here it cannot. cuEventQuery: "For the purposes of Unified Memory, a
-// return value of CUDA_SUCCESS is equivalent to having called cuEventSynchronize()", which ends it;
-// what a program has seen in pinned memory does not.
+// return value of CUDA_SUCCESS is equivalent to having called cuEventSynchronize()", so it ends the
+// device's use of the memory; a value that the program has read in pinned memory does not.
 TEST(SimCudaModes, Adversarial_TouchOfManagedMemoryInFlight_IsASegmentationFault) {
   constexpr int kSegmentationFault = 128 + 11;
   const Ran ran = run("touch_early", std::string(kTouching) + "adversarial", kSegmentationFault);

@@ -16,7 +16,8 @@
 
 #include "sim_cuda/driver.h"
 
-// A child of fork(2) has what other threads of its parent refer to, without their stacks: no leaks.
+// A child of fork(2) inherits objects to which only the stacks of its parent's other threads refer.
+// They are not leaks.
 static bool is_child_of_fork = false;
 extern "C" int __lsan_is_turned_off();
 extern "C" int __lsan_is_turned_off() { return is_child_of_fork ? 1 : 0; }
@@ -42,7 +43,7 @@ void clean() {
   cuCtxDestroy_v2(made);
 }
 
-// Leaves a stream, an event, memory and a graph behind, and releases the primary context.
+// Leaks a stream, an event, memory and a graph, and releases the primary context.
 void leak() {
   Handle primary = nullptr, in = nullptr, done = nullptr, graph = nullptr;
   Address a = 0;
@@ -112,8 +113,8 @@ void misuse() {
   cuStreamSynchronize(in);
 }
 
-// One module is unloaded before its kernel runs, another while only the first one's is in flight.
-// Both calls may wait for the kernel.
+// Unloads a module before its kernel runs, and another module while only the first module's kernel
+// is in flight. Both calls may wait for the kernel.
 void unload_in_flight() {
   const Handle current = context();
   Handle in = nullptr, module = nullptr, other = nullptr, function = nullptr;
@@ -190,7 +191,7 @@ void fresh() {
   std::printf("word %x\n", word);
 }
 
-// A managed allocation, and what the device says of touching it.
+// A managed allocation, and the device's attribute for concurrent access to it.
 void managed() {
   cuInit(0);
   int concurrent = -1;
@@ -301,8 +302,8 @@ void pageable() {
   print("early", is_early ? 1 : 0);
 }
 
-// A global, of one scenario. Its destructor runs after those of the first thread's thread_local
-// objects, and asks the driver to free what it holds.
+// A global of a single scenario. Its destructor runs after those of the first thread's thread_local
+// objects, and calls the driver to free its members.
 struct FreedAtExit {
   Handle context = nullptr, stream = nullptr;
   Address memory = 0;
@@ -345,7 +346,7 @@ void exit_with_globals() {
 // should get, and ended.
 void fork_in_use() {
   constexpr int kChildren = 400;
-  constexpr unsigned kSeconds = 30;  // of a child; one that waits for a lost thread never ends
+  constexpr unsigned kSeconds = 30;  // per child; a wait for a lost thread never ends
   const Handle made = context();
   for (int i = 0; i < 2; ++i) std::thread(keep_calling, made).detach();
   int right = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory, atomic operations, and what a kernel finds when it begins. Expectations are the manual's
+// Memory, atomic operations, and the initial state of a kernel. Expectations are the manual's
 // (chapters 9 to 12, 16.13 to 16.15) and those of LLVM's "User Guide for AMDGPU Backend".
 #include <bit>
 #include <numeric>
@@ -177,7 +177,7 @@ TEST(GfxAccess, GlobalMemoryAndBuffers) {
                                                    : 0; }},
           {buffer + "s_movk_i32 s24, 16\nbuffer_load_b32 v10, v6, s[20:23], s24 offen" + wait,
            [](u64, u64, u64 c) { return c & 0xffffffff; }},
-          // With an index: a stride of 24 bytes, 32 records.
+          // Indexed: a stride of 24 bytes, 31 records.
           {buffer +
                "s_or_b32 s21, s21, 24 << 16\ns_mov_b32 s22, 31\ns_mov_b32 s23, 0x01014000\n"
                "buffer_load_b32 v10, v0, s[20:23], 0 idxen offset:16" +
@@ -247,7 +247,7 @@ TEST(GfxAccess, RegistersAtTheBeginning) {
   };
   source.hidden = hidden(8, 4, "hidden_block_count_x") + hidden(12, 4, "hidden_block_count_y") +
                   hidden(20, 2, "hidden_group_size_x") + hidden(128, 4, "hidden_dynamic_lds_size");
-  // Of the last workgroup, each lane writes 8 words.
+  // Each lane of the last workgroup writes 8 words.
   source.body = R"(s_load_b64 s[8:9], s[2:3], 0
 s_load_b64 s[10:11], s[2:3], 8
 s_load_b64 s[12:13], s[2:3], 16
@@ -353,7 +353,7 @@ global_store_b32 v1, v2, s[6:7]
   }
 }
 
-// A workgroup that waits for one that begins later: it is put back.
+// A workgroup that waits for a later workgroup is suspended.
 TEST(GfxAccess, WorkgroupsWaitForEachOther) {
   HALYARD_NEEDS_ASSEMBLER();
   GfxSource source;

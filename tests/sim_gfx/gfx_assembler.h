@@ -134,7 +134,7 @@ class GfxModule {
   std::unique_ptr<GfxImage> image_;
 };
 
-// Inputs of one lane: v[0:1], v[2:3] and v[4:5] of a body.
+// Inputs of a lane: v[0:1], v[2:3] and v[4:5] of a body.
 using GfxInputs = std::vector<std::array<std::uint64_t, 3>>;
 
 // A body that computes v[10:11] from its inputs; it may use v6 to v29 and s10 to s99, and finds

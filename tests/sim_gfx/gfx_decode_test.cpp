@@ -188,7 +188,7 @@ bool mean_the_same(const Decoded& a, const Decoded& b) {
          (a.count == 1 || meaning(a.instructions[1]) == meaning(b.instructions[1]));
 }
 
-// What the processor has, and this assembler does not.
+// Operations that the processor has and this assembler lacks.
 bool is_unknown_to_llvm(const EncodingEntry& entry) {
   return entry.opcode == Opcode::v_swap_b16 ||
          (entry.encoding == Encoding::kVop3 &&
@@ -213,7 +213,8 @@ bool has_no_text_in_llvm(const Decoded& decoded) {
   return false;
 }
 
-// More scalar values than there is a path for, or registers of one bank.
+// Errors of operand combinations: too many scalar values or literals, or registers of the same
+// bank.
 bool is_combination(const std::string& error) {
   return error.find("constant bus") != std::string::npos ||
          error.find("different VGPR banks") != std::string::npos ||

@@ -254,7 +254,7 @@ TEST(GfxFloat, DenormalsAreFlushedAsTheModeSays) {
                    // s_denorm_mode keeps them again.
                    f32("s_denorm_mode 15\nv_add_f32 v10, v0, v2",
                        [](float a, float b, float) { return a + b; }),
-                   // Moves are no arithmetic.
+                   // Moves are not arithmetic.
                    {"v_mov_b32 v10, v0", [](u64 a, u64, u64) { return a & 0xffffffff; }}},
                   float_inputs<float>(), ".amdhsa_float_denorm_mode_32 0\n");
 }

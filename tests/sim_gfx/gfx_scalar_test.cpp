@@ -36,7 +36,7 @@ void check_scalar(const std::vector<ScalarCase>& cases) {
   }
   std::mt19937_64 random(4);
   for (int i = 0; i < 60; ++i) operands.push_back({random(), random()});
-  // A workgroup of one wave for each pair.
+  // A workgroup of a single wave for each pair.
   GfxInputs inputs;
   for (const auto& [a, b] : operands) {
     for (int lane = 0; lane < 32; ++lane) inputs.push_back({a, b, 0});

@@ -125,7 +125,7 @@ std::vector<std::string> disassemble(const std::vector<Words>& words) {
     }
   }
   EXPECT_EQ(index, words.size()) << "llvm-mc lost a case";
-  // What is behind a word that is refused is no answer, and two instructions are none either.
+  // Text after a refused word is not a result, and neither are two instructions.
   for (const std::string& line : output.errors) {
     const auto number = line_of(line, ": warning: ");
     if (number) results.at((*number - 1) / 2).clear();

@@ -21,8 +21,8 @@ struct Assembled {
 // Each text on its own.
 std::vector<Assembled> assemble(const std::vector<std::string>& texts);
 
-// The text of the instruction at the start of each; empty where it is refused, or where an operand
-// is one that llvm-mc itself calls invalid.
+// Disassembles the first instruction of each. The text is empty if the instruction is refused or if
+// llvm-mc marks an operand as invalid.
 std::vector<std::string> disassemble(const std::vector<Words>& words);
 
 }  // namespace halyard::testing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The simulated libcuda and libamdhip64 in one process. Each has the core for itself.
+// The simulated libcuda and libamdhip64 in one process. Each has its own core.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>

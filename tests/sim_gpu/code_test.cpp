@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Modules, launches and faults of code that the core knows by its interface alone.
+// Modules, launches and faults of code that the core knows only by its interface.
 #include <cstring>
 
 #include "sim_gpu/core.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The core of the simulated libraries alone, with rules that differ from CUDA's wherever they can,
+// Only the core of the simulated libraries, with rules that differ from CUDA's wherever possible,
 // and code whose kernels are functions of the test.
 #pragma once
 
@@ -23,7 +23,7 @@ namespace halyard::testing {
 
 namespace gpu = sim::gpu;
 
-// What the rules answer.
+// Results of the rules.
 inline gpu::FaultReach reach_of_faults = gpu::FaultReach::kProcess;
 inline constexpr unsigned kQueues = 2;
 inline constexpr gpu::Result kBeyond = gpu::kLaunchFailed, kDead = gpu::kContextIsDestroyed;
@@ -77,8 +77,8 @@ class Gate {
   const std::shared_ptr<State> state_;
 };
 
-// Code with one kernel, "kernel", of a pointer and a number, one segment of 64 bytes that begins
-// with its own address, and the variable "variable" at 16 in it.
+// Code with a single kernel, "kernel", which takes a pointer and a number, and a single segment of
+// 64 bytes, which begins with its own address and has the variable "variable" at offset 16.
 class TestCode : public gpu::Code {
  public:
   using Kernel = std::function<gpu::Outcome(const gpu::KernelRun&, gpu::ContextMemory&)>;
@@ -95,7 +95,7 @@ class TestCode : public gpu::Code {
 };
 gpu::Module load(gpu::DeviceId device, TestCode::Kernel kernel);
 gpu::Function kernel_of(gpu::Module module);
-// With one block of one thread.
+// Launches a single block of one thread.
 gpu::Result launch(gpu::DeviceId device, gpu::Function function, gpu::Stream stream);
 
 }  // namespace halyard::testing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the core does where the rules of a library say something else than CUDA's do.
+// The core's behaviour where the rules of a library differ from CUDA's.
 #include <cstdint>
 #include <cstring>
 

@@ -184,7 +184,8 @@ TEST_F(HipGraph, AnAllocationOfARelaxedThreadDoesNot) {
   EXPECT_EQ(hipFree(memory), kOk);
 }
 
-// CHECK_STREAM_CAPTURING: up to 6.x of any stream, in HIP 7 of one that waits for the null stream
+// CHECK_STREAM_CAPTURING: applies to captures of any stream up to 6.x, and in HIP 7 only to those
+// of streams that wait for the null stream
 TEST_F(HipGraph, ACopyThatWaitsEndsEveryCaptureUpTo6) {
   ASSERT_EQ(hipStreamBeginCapture(stream_, 2), kOk);  // relaxed
   EXPECT_EQ(hipMemset(words_, 0, 4), is_since(700) ? kOk : kCaptureImplicit);
