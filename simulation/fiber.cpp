@@ -17,7 +17,7 @@
 #endif
 
 // halyard_switch_stack(void** save, void* load): pushes the registers that a call preserves, stores
-// the stack pointer to *save, goes on with `load` (System V ABI for AMD64, 3.2.1; AAPCS64, 6.1).
+// the stack pointer to *save, continues with `load` (System V ABI for AMD64, 3.2.1; AAPCS64, 6.1).
 extern "C" void halyard_switch_stack(void** save, void* load);
 
 #if defined(__x86_64__)

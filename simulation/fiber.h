@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fiber: a stack of its own on the thread that resumes it. A switch is a few nanoseconds: no system
-// call, unlike swapcontext(3). AddressSanitizer and ThreadSanitizer are told of each one.
+// Fiber: runs a function on its own stack, on the thread that resumes it. A switch takes a few
+// nanoseconds, because it makes no system call, unlike swapcontext(3). Each switch is announced to
+// AddressSanitizer and ThreadSanitizer.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +48,7 @@ class Fiber {
   bool owns_memory_ = false;
   void (*body_)(void*) = nullptr;
   void* argument_ = nullptr;
-  // What the sanitizers know the fiber by.
+  // The sanitizers' records of the fiber.
   void* fake_stack_ = nullptr;
   const void* stack_bottom_ = nullptr;
   std::size_t stack_size_ = 0;

@@ -24,7 +24,7 @@ Files::Files(std::uint64_t seed, std::size_t size, std::size_t part, bool faulty
       capacity_(random_.one_in(3) ? kMaxRequests : random_.between(1, 3)),
       failed_(size / part) {}
 
-// What a handle needs is a descriptor of a regular file: one serves them all.
+// A handle needs the descriptor of a regular file; all handles share this descriptor.
 hal::File Files::open() {
   static const int descriptor = memfd_create("halyard-sim", MFD_CLOEXEC);
   return hal::File::import_descriptor(descriptor).value();

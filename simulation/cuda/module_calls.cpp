@@ -276,7 +276,7 @@ Result add_to_link(Link handle, const void* data, std::size_t size, unsigned cou
   LinkState* const link = resolve(handle);
   HALYARD_GPU_REQUIRE(link != nullptr, kInvalidHandle);
   HALYARD_GPU_REQUIRE(data != nullptr && size != 0 && !link->is_complete, kInvalidValue);
-  const std::string image(static_cast<const char*>(data), size);  // with a zero behind it
+  const std::string image(static_cast<const char*>(data), size);  // zero-terminated
   // cuda.h, cuLinkAddData: "Options to be applied only for this input (overrides options from
   // cuLinkCreate)"
   JitOptions jit;

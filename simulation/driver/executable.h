@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Executable: the kernels of one .hyx as a simulated device runs them: their code for this
-// processor, workgroups run sequentially, in any order.
+// Executable: the kernels of a .hyx on a simulated device, which runs their code for this
+// processor, one workgroup at a time, in any order.
 #pragma once
 
 #include <utility>

@@ -17,8 +17,8 @@ enum Need : unsigned {
   kCurrentFaulty = 5,    // a context is current; it may have a sticky error
   kUnsafeInCapture = 8,  // forbidden while a capture is in progress that is not relaxed
   kUnlocked = 16,        // uses only thread-local and atomic data, so the State is not locked
-  // After cuInit. A handle or an address names the context, so that no context need be current. If
-  // one is, its sticky error is returned all the same.
+  // After cuInit. A handle or an address identifies the context, so no context need be current. If
+  // a context is current, its sticky error is returned nevertheless.
   kNamed = 33,
 };
 
@@ -44,11 +44,11 @@ class Call {
   ContextState& context() const { return *context_; }
   ContextState* context_or_null() const { return context_; }
 
-  // What kUnsafeInCapture forbids.
+  // The check of kUnsafeInCapture.
   static Result check_captures(const ThreadState& thread);
 
  private:
-  // Faults, and calls inside host functions.
+  // Injected faults, and calls inside host functions.
   static Result refuse(const Entry& entry, std::uint64_t number);
   Result check(const ThreadState& thread, unsigned needs) {
     const State& all = state();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Code for devices, whatever its instruction set: PTX in the simulated libcuda, code objects of AMD
-// in the simulated libamdhip64. It is immutable, and any number of threads may run its kernels.
+// Code for devices, independent of the instruction set: PTX in the simulated libcuda, code objects
+// of AMD in the simulated libamdhip64. It is immutable, and any number of threads may run its
+// kernels.
 #pragma once
 
 #include <array>
@@ -32,10 +33,10 @@ struct KernelInfo {
   std::uint32_t local_bytes = 0;                  // per thread
   std::uint32_t registers = 0;                    // per thread
   std::uint32_t max_threads = 0;                  // of a block; 0: no limit of its own
-  std::array<std::uint32_t, 3> required_block{};  // zeros where any will do
+  std::array<std::uint32_t, 3> required_block{};  // zero: any extent
 };
 
-// Memory that the code needs. Loading it allocates that, and fills it from initial_bytes.
+// Memory that the code needs. Loading the code allocates it and fills it from initial_bytes.
 struct Segment {
   std::uint64_t size = 0;
   std::uint32_t alignment = 1;

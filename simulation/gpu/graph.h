@@ -24,7 +24,7 @@ struct NodeState {
   GraphNode handle = nullptr;
 };
 
-// Calls its destructor at its end.
+// The destructor calls the program's destroy function.
 struct UserObjectState {
   static constexpr Kind kKind = Kind::kUserObject;
   static constexpr const char* kName = "user object";
@@ -75,7 +75,7 @@ void note_pinned_ends(Work& work);
 
 std::shared_ptr<GraphState> clone(const GraphState& graph);
 
-// Sorts, and copies child graphs. kInvalidValue if the edges have a cycle.
+// Sorts the nodes, and copies child graphs. Returns kInvalidValue if the edges have a cycle.
 Result instantiate(GraphState& graph, std::uint64_t flags, std::shared_ptr<ExecState>& exec);
 // Replaces the parameters of a node of an exec by those of `work`, if the update is permitted.
 Result set_exec_node(ExecState& exec, const NodeState& node, Work work);
@@ -85,10 +85,10 @@ UpdateResult update_exec(ExecState& exec, GraphState& graph, NodeState*& culprit
 
 Result launch_graph(ExecState& exec, StreamState& stream);
 
-// A free node for the graph. kInvalidValue unless the memory is that of an allocation node, and the
-// graph does not free it yet.
+// Makes a free node for the graph. Returns kInvalidValue unless the memory belongs to an allocation
+// node and the graph does not free it yet.
 Result make_free_node(const GraphState& graph, DevicePointer address, Work& work);
-// A free by a call: the memory is that of the next launch of its node.
+// A free by a call. Afterwards the memory is available to the next launch of its node.
 Result free_graph_memory(GraphMemory& memory);
 
 // Checks the parameters of a node, and makes its work.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Handles that a program holds. A handle is the address of a Shell, which is never returned to the
-// operating system, so that use after destruction is found instead of undefined.
+// operating system, so that use after destruction is detected instead of undefined.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What differs between the simulated libraries that share this core. Each of them defines its
+// The differences between the simulated libraries that share this core. Each of them defines its
 // HALYARD_GPU_RULES; their functions may read the options, and are called by any thread, with the
 // State locked or not.
 #pragma once
@@ -118,7 +118,8 @@ struct Rules {
 };
 
 #if defined(HALYARD_SIMULATION)
-// halyard-sim has both libraries. Each of its processes uses one, and begins with its rules.
+// halyard-sim contains both libraries. Each of its processes uses one library and starts with its
+// rules.
 extern const Rules kCudaRules, kHipRules;
 #define HALYARD_GPU_RULES(library) k##library##Rules
 inline constinit const Rules* rules_of_process = nullptr;

@@ -82,15 +82,15 @@ std::uint64_t enqueue(StreamState& stream, Work work);
 Result submit_record(StreamState& stream, const std::shared_ptr<EventState>& event);
 Result submit_wait(StreamState& stream, const std::shared_ptr<EventState>& event);
 
-// Why a stream takes no work, or kSuccess.
+// Returns the reason why a stream takes no work, or kSuccess.
 Result check_stream(StreamState& stream);
-// In null mode: true if a kernel, a copy or a memset, which do nothing, need not be made, because
-// no graph takes them.
+// True in null mode, where kernels, copies and memsets do nothing, if they need not be created
+// because no graph captures them.
 inline bool takes_nothing(const StreamState& stream) {
   return options().null && stream.capture == nullptr;
 }
 
-// True if all that was submitted has ended. For the legacy stream: also that of blocking streams.
+// True if all submitted work has ended; for the legacy stream, including that of blocking streams.
 inline bool is_complete(const StreamState& stream) {
   return stream.completed >= stream.submitted &&
          (!stream.is_legacy || stream.context->busy_blocking_streams == 0);
@@ -102,7 +102,7 @@ bool is_named_in_flight(const ContextState& context, const Allocation& allocatio
 // error.
 Result wait_for(Lock& lock, StreamState& stream);
 
-// The threads of a context's streams end when nothing is left to do.
+// Makes the threads of a context's streams end once their work is done.
 void end_streams(ContextState& context);
 // Ends a stream's handle; work in flight still runs.
 void destroy_stream(Stream stream);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The beginning and the end of every exported function. HIP initializes itself at the first call of
+// The prologue and epilogue of every exported function. HIP initializes itself at the first call of
 // any function, has a current device in every thread, and remembers each thread's last error.
 #pragma once
 
@@ -41,7 +41,7 @@ struct Thread {
   Configuration configuration[kMostConfigurations] = {};
 };
 #if defined(HALYARD_SIMULATION)
-// Simulated threads are one thread of the system.
+// A function, because all simulated threads share a thread of the system.
 Thread& hip_thread();
 #else
 inline constinit thread_local Thread thread_of_system;
@@ -53,8 +53,8 @@ inline Thread& hip_thread() { return thread_of_system; }
 // devices. Locks the State.
 Result begin_thread();
 
-// True once the functions of atexit(3) run. Calls of then are reported: the real library has torn
-// its statics down (AMDMIGraphX#4792, ROCm/clr#272).
+// True once the functions of atexit(3) run. Later calls are reported, because the real library has
+// destroyed its statics by then (AMDMIGraphX#4792, ROCm/clr#272).
 inline constinit base::Atomic<bool> main_has_ended{false};
 void report_call_after_main(const Entry& entry);
 
@@ -118,7 +118,7 @@ struct Running {
 inline DeviceId current_device() { return gpu::this_thread().current()->device; }
 // Makes a device current. Precondition: gpu::is_device. The State is locked.
 void set_device(DeviceId device);
-// The one context of a device. Precondition: gpu::is_device. The State is locked.
+// The context of a device. Precondition: gpu::is_device. The State is locked.
 ContextState& context_of(DeviceId device);
 
 inline DevicePointer address_of(const void* pointer) {
@@ -126,9 +126,9 @@ inline DevicePointer address_of(const void* pointer) {
 }
 inline void* pointer_to(DevicePointer address) { return reinterpret_cast<void*>(address); }
 
-// hip_internal.hpp, CHECK_STREAM_CAPTURING: calls that wait, and those of the null stream, end
-// every capture, whatever its mode. From 7.0 only if a stream that waits for the null stream is
-// captured. The State is locked.
+// hip_internal.hpp, CHECK_STREAM_CAPTURING: blocking calls, and calls on the null stream,
+// invalidate every capture, whatever its mode; from 7.0 only if a captured stream waits for the
+// null stream. The State is locked.
 Result refuse_in_capture(const ContextState& context, Result refusal);
 // CHECK_SUPPORTED_DURING_CAPTURE
 Result refuse_in_any_capture(Result refusal);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Streams as HIP's functions take them.
+// Checks and waits on the streams that HIP's functions take.
 #pragma once
 
 #include "simulation/gpu/stream.h"

@@ -9,7 +9,7 @@
 namespace halyard::inline v0::sim {
 namespace {
 
-// Rule 4: a submission that waits for what it signals is refused.
+// Rule 4: a submission that waits for a value that it signals is refused.
 bool sound(const Operation& operation) {
   for (std::size_t s = 0; s < kOperationSemaphores; ++s) {
     if (operation.signal[s] != 0 && operation.wait[s] >= operation.signal[s]) return false;

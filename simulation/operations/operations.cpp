@@ -195,7 +195,7 @@ std::uint64_t Run::state() {
   add(world_.engine.next_look() != Deadline::kForeverTime);
   add(static_cast<std::uint64_t>(failed_semaphore_ + 1) << 8 |
       static_cast<std::uint64_t>(lost_queue_ + 1));
-  // By queue and place: the order in which the host submitted no longer matters.
+  // Submissions are added by queue and place, because the order among queues no longer matters.
   for (std::size_t q = 0; q < world_.queues.size(); ++q) {
     add(next_[q]);
     for (const Submitted& one : submitted_) {

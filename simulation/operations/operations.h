@@ -4,9 +4,9 @@
 // host thread and stepped native queues. What can come next is
 //
 //     submit q     the next submission of queue q
-//     run q        its native queue runs what stands first, if the edges of that are reached
+//     run q        its native queue runs its first entry, if the entry's edges are reached
 //     issue, end   the issue or the completion shell takes a turn, if it was woken
-//     look s       the host asks for a semaphore's value: what has run is retired; if the search
+//     look s       the host reads a semaphore's value, which retires executed work; if the search
 //                  has looks, else that is part of `run`
 //     fail s, lose q   once in a run, if the search has faults
 //

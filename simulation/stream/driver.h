@@ -9,7 +9,7 @@
 //
 //   devices=N       how many devices there are: 1 to 64, default 1
 //   unstoppable=1   running work cannot be stopped, as on a GPU: a lane that is abandoned while it
-//                   has work goes on until it is done, or the process ends. Default 0
+//                   has work runs until it is done or the process ends. Default 0
 //
 // Devices share cores and memory. All devices of the process, of all opens, are one domain.
 #pragma once

@@ -182,7 +182,7 @@ TEST_F(SimCudaAttributes, DotPrint_HasNodesAndEdges) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   std::remove(path.c_str());
-  // What is around these differs between drivers.
+  // The text around these parts differs between drivers.
   for (const char* part : {"digraph dot {", "KERNEL", "fill", "\" -> \"", "EMPTY", "cluster_1"}) {
     EXPECT_NE(text.str().find(part), std::string::npos) << part << " in\n" << text.str();
   }

@@ -21,8 +21,8 @@ bool is_compressed_bundle(Bytes bytes);  // "CCOB"
 // no entry fits, or, with `error` set, if the bundle is damaged.
 std::optional<Bytes> find_entry(Bytes bundle, const TargetId& device, std::string& error);
 
-// The bundle in a compressed one; nothing, and why, if it is damaged or if the library for its
-// compression, libz.so.1 or libzstd.so.1, is not there.
+// Decompresses a bundle. Returns nothing, with the reason in `error`, if it is damaged or if the
+// library for its compression, libz.so.1 or libzstd.so.1, is missing.
 std::optional<std::vector<std::byte>> decompress_bundle(Bytes bytes, std::string& error);
 
 // The size according to the headers, which are read without a bound; 0 if `bytes` is not a bundle

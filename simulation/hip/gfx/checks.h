@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What strict mode knows of a workgroup and of its waves.
+// Strict mode's records of a workgroup and of its waves.
 #pragma once
 
 #include <array>
@@ -58,8 +58,7 @@ class LdsChecks {
 // does not matter.
 class Checks {
  public:
-  // Before a wave begins: nothing is defined but EXEC and the `scalars` first scalar registers
-  // whose bit is set, and v0.
+  // Called before a wave begins: only EXEC, v0 and the scalar registers in `scalars` are defined.
   void reset(const std::bitset<kScalarRegisters>& scalars);
 
   // Report the instruction's misuse of registers. Called before and after it executes.
@@ -68,7 +67,7 @@ class Checks {
 
  private:
   enum class Counter : std::uint8_t { kVectorLoads, kLds, kScalar };
-  // Registers that an instruction still writes.
+  // Registers that a pending instruction will write.
   struct Pending {
     Counter counter{};
     const Instruction* at = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From the words of a program to instructions: the encodings of gfx11 (AMD, "RDNA3 Instruction Set
+// Decodes the words of a program: the encodings of gfx11 (AMD, "RDNA3 Instruction Set
 // Architecture", chapter 15; opcode numbers as LLVM writes them).
 //
 // Unknown opcodes and operands, and modifiers that the operation does not have, are refused, never
@@ -33,7 +33,7 @@ Decoded decode(std::span<const std::uint32_t> words);
 // instruction.
 unsigned size_in_words(std::span<const std::uint32_t> words);
 
-// The opcode of a number in an encoding, if there is one; and the reverse: the number, or -1.
+// Map a number in an encoding to its opcode, if any, and an opcode to its number, or -1.
 struct EncodingEntry {
   Encoding encoding;
   std::uint16_t number;

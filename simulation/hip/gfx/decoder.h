@@ -13,7 +13,7 @@
 
 namespace halyard::inline v0::sim::gfx {
 
-// Codes of a source operand that are neither register nor constant.
+// Codes of a source operand that are neither registers nor constants.
 inline constexpr unsigned kSourceDpp8 = 233, kSourceDpp8FetchInactive = 234, kSourceSdwa = 249,
                           kSourceDpp16 = 250, kSourceLdsDirect = 254, kSourceLiteral = 255,
                           kSourceVector = 256;
@@ -33,7 +33,7 @@ constexpr bool is_packed(Type type) {
 constexpr bool is_float(Type type) {
   return type == Type::kF16 || type == Type::kBf16 || type == Type::kF32 || type == Type::kF64;
 }
-// Sources that name the destination: v_fmac_f32.
+// True if a source is the destination, as for v_fmac_f32.
 bool accumulates(Opcode opcode);
 
 class Decoder {
@@ -42,7 +42,7 @@ class Decoder {
   Decoded decode();
 
  private:
-  // Each fills `instruction_` and returns whether it could; if not, `error_` says why.
+  // Each fills `instruction_` and returns true, or sets `error_` and returns false.
   bool scalar_alu();
   bool program_control();
   bool constant_alu();
@@ -75,7 +75,7 @@ class Decoder {
   bool vector_modifiers(std::uint32_t word0, std::uint32_t word1);
   bool packed_modifiers(std::uint32_t word0, std::uint32_t word1);
   bool restrict_sources();
-  // Source 0 by DPP, if `code` says so.
+  // Source 0 with DPP, if `code` selects that.
   static bool is_dpp(unsigned code);
   bool dpp(unsigned code, bool is_short);
   bool half_of_dual(Encoding encoding, unsigned number, unsigned source0, unsigned source1,

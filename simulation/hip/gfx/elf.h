@@ -48,8 +48,8 @@ struct Elf {
 };
 
 bool is_elf(Bytes bytes);
-// Nothing, and why, if the file is no 64-bit little-endian ELF or refers outside itself. The result
-// refers to `bytes`.
+// Returns nothing, with the reason in `error`, if the file is not a 64-bit little-endian ELF or
+// refers to bytes outside itself. The result refers to `bytes`.
 std::optional<Elf> read_elf(Bytes bytes, std::string& error);
 // The note of segments of type PT_NOTE with that name and type, or nothing.
 std::optional<Bytes> find_note(Bytes bytes, const Elf& elf, std::string_view name,

@@ -22,7 +22,7 @@ class Execution {
   bool admit();
   void allocate(Workgroup& group);
   void begin(Workgroup& group, std::uint64_t number);
-  // Runs the waves in turns. True: the workgroup is over.
+  // Runs the waves in turns. Returns true once the workgroup has ended.
   bool advance(Workgroup& group, std::uint64_t slice);
   bool check_limits(Wave& wave);
   void report_deadlock(Workgroup& group);

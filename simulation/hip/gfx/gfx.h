@@ -2,9 +2,9 @@
 //
 // AMD code objects: read from their bytes and executed on the host's processors.
 //
-// The instruction set is gfx1100's (AMD, "RDNA3 Instruction Set Architecture", wave32); the code
-// object is that of LLVM's "User Guide for AMDGPU Backend", versions 4 to 6. A code object is
-// decoded once and is immutable; any number of threads may run its kernels at a time.
+// The instruction set is gfx1100's (AMD, "RDNA3 Instruction Set Architecture", wave32); code
+// objects follow LLVM's "User Guide for AMDGPU Backend", versions 4 to 6. A code object is decoded
+// once and is immutable; any number of threads may run its kernels concurrently.
 #pragma once
 
 #include <array>
@@ -58,7 +58,7 @@ enum class LoadStatus : std::uint8_t {
   kNoImageInBundle,  // a bundle without an entry that fits the target
   kOtherTarget,      // an ELF of another processor, or with other features
   kDamaged,          // ELF, notes, metadata or descriptors contradict themselves
-  kNotExecutable,    // it fits the target, but has an instruction that is not built
+  kNotExecutable,    // it fits the target, but has an unimplemented instruction
 };
 
 struct Loaded;
@@ -100,7 +100,7 @@ struct Loaded {
   std::string log;                         // one sentence; empty if kOk
 };
 
-// One allocation: addresses [begin, end) are the bytes from `host` on. `begin` and `host` are equal
+// An allocation: the bytes of addresses [begin, end) start at `host`. `begin` and `host` are equal
 // modulo 16.
 struct Mapping {
   std::uint64_t begin = 0;
@@ -109,7 +109,7 @@ struct Mapping {
   bool writable = true;
 };
 
-// The device's memory, as a launch sees it. Called by all threads of a run at a time.
+// The device's memory, as a launch sees it. All threads of a run call it concurrently.
 class Memory {
  public:
   virtual ~Memory() = default;

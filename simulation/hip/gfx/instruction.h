@@ -10,10 +10,11 @@
 
 namespace halyard::inline v0::sim::gfx {
 
-// One operation each, whatever its encoding: v_add_f32 is that of VOP2, VOP3, DPP and either half
-// of VOPD. Vector memory is named without its segment: load_b32 is flat_load_b32 as well as
-// buffer_load_b32; Instruction::segment tells. ds_add_u32 is also ds_add_rtn_u32, atomic_add_u32
-// with and without "glc": Instruction::destination tells.
+// Operations, independent of their encoding: v_add_f32 is that of VOP2, VOP3, DPP and either half
+// of VOPD. Vector memory operations are named without their segment: load_b32 is flat_load_b32 or
+// buffer_load_b32, depending on Instruction::segment. Forms with and without a result, such as
+// ds_add_rtn_u32 and ds_add_u32, or atomic_add_u32 with and without "glc", are the same operation;
+// Instruction::destination distinguishes them.
 enum class Opcode : std::uint16_t {
 #define HALYARD_GFX_OPCODE(name, ...) name,
 #include "simulation/hip/gfx/opcodes.def"
@@ -56,7 +57,7 @@ enum class Type : std::uint8_t {
   kScalar,      // one scalar register
 };
 unsigned bits_of(Type type);
-// Registers of 32 bits that it takes: 1 for 16 bits.
+// 32-bit registers that the type takes: 1 for 16 bits.
 inline unsigned registers_of(Type type) { return (bits_of(type) + 31) / 32; }
 
 enum class Group : std::uint8_t {
@@ -72,7 +73,7 @@ enum class Group : std::uint8_t {
   kMemory,        // FLAT, GLOBAL, SCRATCH, MUBUF
 };
 
-// Beside the operands.
+// Facts about an operation in addition to its operands.
 enum Fact : std::uint32_t {
   kReadsScc = 1u << 0,
   kWritesScc = 1u << 1,
@@ -89,7 +90,7 @@ enum Fact : std::uint32_t {
   kStores = 1u << 12,
   kAtomic = 1u << 13,
   kCrossLane = 1u << 14,  // DS without LDS: ds_bpermute_b32, ds_swizzle_b32
-  // Modifiers that there are, in encodings that have them.
+  // Modifiers that the operation takes, in encodings that have them.
   kTakesClamp = 1u << 15,
   kTakesOutputModifier = 1u << 16,
   kTakesDpp = 1u << 17,
@@ -159,7 +160,7 @@ enum class OutputModifier : std::uint8_t { kNone, kTimes2, kTimes4, kHalf };
 
 enum class Dpp : std::uint8_t { kNone, kDpp16, kDpp8 };
 
-// Of source 0, before its modifiers (manual, section 7.7).
+// The DPP of source 0, which applies before its modifiers (manual, section 7.7).
 struct DppControl {
   Dpp kind = Dpp::kNone;
   // DPP16: bits 8-0, as encoded: 0-0xff quad_perm, 0x101-0x10f row_shl, 0x111-0x11f row_shr,
@@ -167,8 +168,8 @@ struct DppControl {
   // 0x160-0x16f row_xmask.
   std::uint16_t control = 0;
   std::uint8_t row_mask = 0xf, bank_mask = 0xf;
-  bool bound_control = false;   // a lane that is not there reads 0; else the lane is not written
-  bool fetch_inactive = false;  // lanes that EXEC turns off are read
+  bool bound_control = false;   // an invalid lane reads as 0; otherwise no write
+  bool fetch_inactive = false;  // lanes that EXEC disables are read
   std::array<std::uint8_t, 8> select{};  // DPP8: the lane of eight that each lane reads
   bool operator==(const DppControl&) const = default;
 };
@@ -230,7 +231,8 @@ struct Instruction {
 
   bool clamp = false;
   OutputModifier output = OutputModifier::kNone;
-  // The first of a VOPD: it and the next read their operands before either writes.
+  // The first instruction of a VOPD: it and the next instruction read their operands before either
+  // writes.
   bool is_dual_with_next = false;
   DppControl dpp;
   // v_permlane16_b32, v_permlanex16_b32: fetch inactive lanes, and bound control, are op_sel bits 0
@@ -243,7 +245,8 @@ struct Instruction {
 
   std::uint16_t immediate = 0;  // SOPP, SOPK: the encoded 16 bits
   WaitCounts wait;              // s_waitcnt*
-  // kBranches but for s_setpc_b64 and s_swappc_b64: where it goes, in Program's instructions.
+  // The target of kBranches, except s_setpc_b64 and s_swappc_b64: an index in
+  // Program::instructions.
   std::uint32_t target = 0;
 
   std::uint32_t offset_in_code = 0;  // bytes from the start of the code

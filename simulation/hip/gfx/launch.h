@@ -15,7 +15,7 @@ namespace halyard::inline v0::sim::gfx {
 // hidden ones, and the dispatch packet. Returns an empty string or a sentence about the mismatch.
 std::string prepare(Run& run);
 
-// The registers of a wave that begins. Returns which scalar registers are defined.
+// Initializes the registers of a new wave. Returns which scalar registers are defined.
 std::bitset<kScalarRegisters> begin_registers(Wave& wave);
 
 }  // namespace halyard::inline v0::sim::gfx

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loads and stores that LDS has in common with other memory.
+// Loads and stores that LDS shares with other memory.
 #pragma once
 
 #include "simulation/hip/gfx/places.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MessagePack (msgpack specification, 2013 and later), as far as metadata use it: no extension
-// types. Code objects are not trusted, so nesting has a limit, which nlohmann-json's reader lacks.
+// MessagePack (msgpack specification, 2013 and later), without extension types, which metadata do
+// not use. Code objects are not trusted, so nesting has a limit, which nlohmann-json's reader
+// lacks.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +23,13 @@ struct MessageValue {
 
   // The member of a map with a text as its key, or null.
   const MessageValue* find(std::string_view key) const;
-  // Members of the kind that is asked for, or nothing.
+  // The member if it is of that kind, or nothing.
   std::optional<std::string_view> text_at(std::string_view key) const;
   std::optional<std::int64_t> integer_at(std::string_view key) const;
 };
 
-// One value at the start of `bytes`; nothing if they are no MessagePack, or nest deeper than 32.
-// The value refers to `bytes`.
+// Parses the value at the start of `bytes`. Returns nothing if they are not MessagePack or nest
+// deeper than 32. The value refers to `bytes`.
 std::optional<MessageValue> parse_message_pack(Bytes bytes);
 
 }  // namespace halyard::inline v0::sim::gfx

@@ -18,7 +18,8 @@ struct KernelMetadata {
   std::string descriptor_symbol;  // "name.kd"
 };
 
-// By their order in the note; nothing, and why in a sentence, if it is damaged.
+// Returns the kernels in the order of the note. Returns nothing, with a sentence in `error`, if the
+// note is damaged.
 std::optional<std::vector<KernelMetadata>> read_metadata(Bytes note, std::string& error);
 
 }  // namespace halyard::inline v0::sim::gfx

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where the lanes of a memory instruction access, by its segment. Each class answers, for a lane,
-// with bytes of the host; after a fault, which ends the run, with null.
+// The memory that the lanes of a memory instruction access, by segment. Each class returns the
+// host's bytes for a lane, or null after a fault, which ends the run.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace halyard::inline v0::sim::gfx {
 
 using LdsAccess = LdsChecks::Access;
 
-// Bytes of LDS, checked.
+// Checks the access and returns the bytes of LDS.
 std::byte* find_lds(Wave& wave, const Instruction& from, unsigned lane, std::uint32_t address,
                     std::uint32_t size, LdsAccess access);
 std::byte* find_scratch(Wave& wave, const Instruction& from, unsigned lane, std::uint32_t address,

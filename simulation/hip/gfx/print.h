@@ -12,7 +12,8 @@
 
 namespace halyard::inline v0::sim::gfx {
 
-// The first of `instructions`; for a VOPD both, if both are there. Not empty. Any thread.
+// Prints the first of `instructions`, or both of a VOPD if both are given. Precondition: not empty.
+// Any thread.
 std::string print(std::span<const Instruction> instructions);
 std::string print(const Instruction& instruction);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A code object after loading: what run() executes. Immutable.
+// A loaded code object, in the form that run() executes. Immutable.
 #pragma once
 
 #include <cstddef>
@@ -76,7 +76,7 @@ struct CodeObject::Program {
   std::vector<std::uint32_t> instruction_at;
   std::uint64_t code_begin = 0, code_end = 0;  // in the image
 
-  // `instructions` as run() takes them, made by the first run. (execution half)
+  // `instructions` in executable form, created by the first run. (execution half)
   mutable std::once_flag executable_once;
   mutable std::shared_ptr<const Executable> executable;
 

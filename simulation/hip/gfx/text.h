@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sentences of messages, put together from strings and numbers.
+// Builds the sentences of messages from strings and numbers.
 #pragma once
 
 #include <concepts>
