@@ -20,8 +20,8 @@ namespace {
 pthread_key_t thread_key;
 bool has_thread_key = false;
 
-// Ends the streams that only this thread could name, so that their threads end too. A later call of
-// the thread, from another key's destructor, makes a new state.
+// Ends the streams that only this thread could name, so that their threads end as well. A later
+// call of the thread, from another key's destructor, creates a new state.
 void end_thread(void* ended) {
   const std::unique_ptr<ThreadState> thread(static_cast<ThreadState*>(ended));
   made_thread = nullptr;
@@ -60,9 +60,10 @@ __attribute__((constructor)) void prepare_process() {
 
 }  // namespace
 
-// Not a thread_local object with a destructor: the program's own objects of that kind, and its
-// globals on the first thread, may call the driver after the end of ours. A key's destructor runs
-// after them, and not at all on the thread that calls exit(3).
+// Uses a pthread key instead of a thread_local object with a destructor, because the program's own
+// thread_local objects, and its globals on the first thread, may call the driver after such an
+// object is destroyed. A key's destructor runs after them, and does not run on the thread that
+// calls exit(3).
 ThreadState& make_thread() {
   made_thread = new ThreadState;
   if (has_thread_key) pthread_setspecific(thread_key, made_thread);
@@ -71,7 +72,7 @@ ThreadState& make_thread() {
 
 std::vector<int> visible_devices(int count) { return rules().visible_devices(count); }
 
-// Nothing is freed, because threads of streams may still run, and calls may still come.
+// Nothing is freed, because threads of streams may still run and the program may still call.
 __attribute__((destructor)) static void report_at_exit() {
   {
     const std::lock_guard lock(state().mutex);

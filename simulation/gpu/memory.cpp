@@ -300,7 +300,7 @@ bool may_use(const ContextState& context, const Allocation& allocation) {
       return true;
     case MemoryKind::kRegistered:
       // cuda.h, cuMemHostRegister: portable, or all memory with unified addressing; by the host's
-      // address only if CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM says so.
+      // address only if CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM is set.
       return allocation.device_alias == 0;
     case MemoryKind::kPool:
     case MemoryKind::kMapped:

@@ -29,7 +29,7 @@ Result end_stream(Stream handle) {
   }
   const ContextState& context = *stream->context;
   destroy_stream(handle);
-  return context.sticky.load();  // it is gone all the same; an H200 answers alike
+  return context.sticky.load();  // destroyed nevertheless, as on an H200
 }
 
 Result end_event(Event handle) {

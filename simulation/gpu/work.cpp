@@ -68,7 +68,7 @@ std::shared_ptr<GraphMemory> graph_memory_at(DevicePointer address) {
   const auto at = state().graph_memory.find(address);
   std::shared_ptr<GraphMemory> of = at != state().graph_memory.end() ? at->second.lock() : nullptr;
   if (of == nullptr) return nullptr;
-  // The end of a context takes the memory, and other memory may have the address.
+  // The end of a context frees the memory, and other memory may have reused the address.
   const std::optional<Allocation> found = memory().find(address);
   return found && found->id == of->id ? of : nullptr;
 }
@@ -84,7 +84,7 @@ void run_in_program(const std::function<void()>& function) {
   thread.is_in_host_function = false;
 }
 
-// The thread that runs all functions of the program, for the libraries that have one.
+// The thread that runs all host functions, for libraries that have such a thread.
 void run_host_calls(void*) {
   Lock lock(state().mutex);
   State& all = state();
@@ -133,7 +133,7 @@ void call_program(ContextState& context, Function function) {
   run_in_program(function);
 }
 
-// The program's type of the function is cuda.h's, of which this library has its own declaration.
+// The program's function has cuda.h's type, of which this library has its own declaration.
 #ifdef __clang__
 [[clang::no_sanitize("function")]]
 #endif
@@ -141,7 +141,7 @@ void call_back(const CallbackWork& work, Result status) {
   work.callback(work.stream, status, work.data);
 }
 
-// A fault of work in `stream`: of the context of the work, and of the stream, which does not go on.
+// Sets a fault of work in `stream`, for the context of the work and for the stream, which stops.
 void set_fault(ContextState& context, StreamState& stream, Result fault) {
   const std::lock_guard lock(state().mutex);
   fail_context(context, fault);
@@ -220,8 +220,8 @@ void run_mem_op(std::byte* bytes, const MemOp& op, bool is_wait, const ContextSt
 }
 
 // cuda.h, cuStreamWaitValue32: "Synchronization ordering established through this API is not
-// visible to CUDA": nothing keeps CUDA from running a wait before the write that ends it, if the
-// write comes later and in another stream, and then it has to run it while the wait blocks.
+// visible to CUDA": if the write that ends a wait is submitted later and in another stream, CUDA
+// may start the wait first, and would have to run the write while the wait blocks.
 void check_order(const MemOp& op, const MemOpWork& work, const StreamState& stream) {
   const Lock lock(state().mutex);
   const auto at = state().writes.find(op.address);
@@ -263,7 +263,7 @@ void run_mem_ops(const MemOpWork& work, StreamState& stream) {
 
 void run_plan(const Plan& plan, StreamState& stream) {
   const std::size_t count = plan.nodes.size();
-  // In adversarial mode any order that respects the dependencies.
+  // In adversarial mode, nodes run in any order that respects the dependencies.
   std::vector<bool> done(count);
   for (std::size_t ran = 0; ran < count; ++ran) {
     std::size_t chosen = ran;
@@ -374,7 +374,7 @@ bool is_unloaded(const FunctionState& function, const char* what) {
 }
 
 Result run_kernel(const KernelWork& work, StreamState& stream) {
-  // So that "kernel@3=ILLEGAL_ADDRESS" is a fault.
+  // The entry for injected faults such as "kernel@3=ILLEGAL_ADDRESS".
   static constinit Entry kernels("kernel", true);
   const std::uint64_t number = kernels.count();
   if (const int fault = kernels.may_fail() ? kernels.fault(number) : 0; fault != 0) {
@@ -410,13 +410,13 @@ void execute(const Work& work, StreamState& stream) {
   if (const auto* record = std::get_if<RecordWork>(&work)) return finish_record(*record);
   if (const auto* free = std::get_if<FreeWork>(&work)) return finish_free(*free);
   if (const auto* callback = std::get_if<CallbackWork>(&work)) {
-    // cuda.h, cuStreamAddCallback: called after an error too, with the error as its status. An H200
-    // does not call it then.
+    // cuda.h, cuStreamAddCallback: called even after an error, with the error as its status. An
+    // H200 does not call it in that case.
     if (fault != kSuccess && !options().adversarial) return;
     return call_program(context, [&] { call_back(*callback, fault); });
   }
   if (fault != kSuccess) return;  // cuda.h, cuLaunchHostFunc: not called after an error
-  // A node of a graph may be in another context than the launch.
+  // A node of a graph may be in a different context than the launch.
   ContextState& own = context_of(work) != nullptr ? *context_of(work) : context;
   if (const Result lost = &own != &context ? current_fault(own) : kSuccess; lost != kSuccess) {
     return set_fault(context, stream, lost);

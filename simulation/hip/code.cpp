@@ -44,7 +44,7 @@ class GfxMemory : public gfx::Memory {
   gpu::ContextMemory& memory_;
 };
 
-// One segment: the whole image, as the loader of ROCr has it.
+// Code with a single segment: the whole image, as in ROCr's loader.
 class GfxCode : public gpu::Code {
  public:
   explicit GfxCode(std::shared_ptr<const gfx::CodeObject> object) : object_(std::move(object)) {

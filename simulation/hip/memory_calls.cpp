@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory of devices and of the host, managed memory, and what HIP says of addresses.
+// Memory of devices and of the host, managed memory, and HIP's attributes of addresses.
 #include <cstring>
 
 #include "simulation/gpu/advice.h"
@@ -54,7 +54,7 @@ Result allocate_rows(Call& call, void** pointer, std::size_t* pitch, std::size_t
   return allocate(call, pointer, *pitch * height * depth);
 }
 
-// Memory that the host may touch too, for hipStreamWaitValue: 8 bytes, no more.
+// Memory for hipStreamWaitValue, which the host may access as well; always 8 bytes.
 Result allocate_signal(Call& call, void** pointer, std::size_t size) {
   HALYARD_GPU_REQUIRE(pointer != nullptr && size == 8, gpu::kInvalidValue);
   const Result result = gpu::allocate_host(call, pointer, size, kHostMapped);

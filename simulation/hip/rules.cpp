@@ -31,7 +31,7 @@ constexpr gpu::DeviceLimits kLimits{
 Result beyond_limits(gpu::Beyond what) {
   switch (what) {
     case gpu::Beyond::kKernelThreads:
-      return gpu::kLaunchFailed;  // in CUDA a lost device, here a refused launch
+      return gpu::kLaunchFailed;  // a lost device in CUDA, a refused launch in HIP
     case gpu::Beyond::kEmptyBlock:
       return is_since(kVersion70) ? gpu::kInvalidValue : kInvalidConfiguration;
     case gpu::Beyond::kTotalThreads:

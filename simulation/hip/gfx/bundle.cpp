@@ -48,10 +48,10 @@ std::optional<TargetId> target_of_entry(std::string_view id) {
 
 struct CompressedHeader {
   std::uint16_t method = 0;
-  std::uint64_t header_size = 0, total_size = 0, inflated_size = 0;  // total 0: not said
+  std::uint64_t header_size = 0, total_size = 0, inflated_size = 0;  // total 0: absent
 };
 
-// clang, lib/Driver/OffloadBundler.cpp: version 1 has no size of its own, 3 has 64-bit sizes.
+// clang, lib/Driver/OffloadBundler.cpp: version 1 has no total size, version 3 has 64-bit sizes.
 std::optional<CompressedHeader> read_header(Bytes bytes) {
   const auto version = read<std::uint16_t>(bytes, 4);
   const auto method = read<std::uint16_t>(bytes, 6);
@@ -185,7 +185,7 @@ std::size_t size_of_bundle(const std::byte* bytes) {
     const auto header = read_header(Bytes(bytes, 24));
     return header ? static_cast<std::size_t>(header->total_size) : 0;
   }
-  // Ends at the first byte that differs: the bytes may end there.
+  // The comparison ends at the first different byte, because the bytes may end there.
   if (std::strncmp(reinterpret_cast<const char*>(bytes), kMagic.data(), kMagic.size()) != 0)
     return 0;
   // The header of each entry starts where the previous header and its name end.

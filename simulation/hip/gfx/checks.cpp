@@ -52,7 +52,7 @@ std::optional<LdsChecks::Race> LdsChecks::access(std::uint32_t wave, const Instr
       byte.write = use;
       continue;
     }
-    // The places of readers that no longer matter, of this wave, or the last.
+    // Replaces a reader of an earlier epoch or of this wave, or otherwise the last reader.
     Use* place = &byte.reads[1];
     for (Use& read : byte.reads) {
       if (read.epoch != epoch_ || read.wave == wave) {
@@ -198,7 +198,7 @@ void Checks::after(const Ins& ins) {
   }
   const bool is_vector = from.destination.kind == OperandKind::kVector;
   const auto add = [&](Counter counter) {
-    // The hardware waits where its counter would overflow.
+    // The hardware waits if its counter would overflow.
     if (pending_.size() >= 4 * kMostCounted) drop(counter, kMostCounted);
     pending_.push_back({counter, &from, is_vector, from.destination.index, count});
   };
@@ -208,7 +208,7 @@ void Checks::after(const Ins& ins) {
     add(Counter::kLds);  // stores are counted as well
   } else if (facts.group == Group::kMemory) {
     if (has_result) add(Counter::kVectorLoads);
-    if (from.segment == Segment::kFlat) add(Counter::kLds);  // it may be there
+    if (from.segment == Segment::kFlat) add(Counter::kLds);  // may be LDS
   }
 }
 
@@ -227,7 +227,7 @@ void Checks::wait(const Instruction& from) {
   }
 }
 
-// Keeps the newest `left` of a counter.
+// Keeps the newest `left` pending loads of a counter.
 void Checks::drop(Counter counter, unsigned left) {
   auto count = static_cast<std::size_t>(std::ranges::count(pending_, counter, &Pending::counter));
   std::erase_if(pending_, [&](const Pending& each) {

@@ -42,7 +42,7 @@ class Reader {
       const LoadStatus status = follow(program_.code[i].entry_offset, program_.kernels[i].name);
       if (status != LoadStatus::kOk) return fail(status, error);
     }
-    // Calls by address may go to any function.
+    // Calls by address may reach any function.
     if (calls_by_address_) {
       for (const std::uint64_t function : functions) {
         const LoadStatus status = follow(function, "a function");
@@ -79,7 +79,7 @@ class Reader {
     }
   }
 
-  // Words of it.
+  // Appends the instructions and returns their size in words.
   unsigned append(const Decoded& decoded, std::uint64_t word) {
     program_.instruction_at[word] = static_cast<std::uint32_t>(program_.instructions.size());
     for (unsigned i = 0; i != decoded.count; ++i) {
@@ -88,7 +88,7 @@ class Reader {
     }
     return decoded.instructions[0].size / 4u;
   }
-  // An instruction that no word of the code is.
+  // Appends an instruction that is not in the code.
   void append_own(Opcode opcode, std::uint64_t word, std::uint32_t target = 0) {
     Instruction& instruction = program_.instructions.emplace_back();
     instruction.opcode = opcode;
@@ -98,7 +98,7 @@ class Reader {
   }
   void append_end(std::uint64_t word) { append_own(Opcode::s_code_end, word); }
 
-  // The word that a branch at `word` goes to.
+  // The word that a branch at `word` targets.
   std::optional<std::uint64_t> target_of(const Instruction& instruction, std::uint64_t word) const {
     const std::int64_t target =
         static_cast<std::int64_t>(word) + 1 + static_cast<std::int16_t>(instruction.immediate);
@@ -109,13 +109,14 @@ class Reader {
     const std::uint64_t word = (instruction.offset_in_code - program_.code_begin) / 4;
     const auto target = target_of(instruction, word);
     const std::uint32_t index = target ? program_.instruction_at[*target] : Program::kNoInstruction;
-    // Only in code that cannot be reached: the end of all.
+    // Without a valid target, which is possible only in unreachable code, branch to the final
+    // s_code_end.
     instruction.target = index != Program::kNoInstruction
                              ? index
                              : static_cast<std::uint32_t>(program_.instructions.size() - 1);
   }
 
-  // Checks all that can be reached from an offset in the image.
+  // Checks all code that is reachable from an offset in the image.
   LoadStatus follow(std::uint64_t from, std::string_view of) {
     if (from < program_.code_begin || from >= program_.code_end || from % 4 != 0) {
       error_ = join("The entry of ", of, " is outside the code.");

@@ -206,7 +206,7 @@ Handler control_handler(const Instruction& instruction) {
                      instruction.sources[0].bits == kGetRealTime
                  ? run_real_time
                  : nullptr;
-    case Opcode::s_sendmsg:  // interrupts, and vector registers given back
+    case Opcode::s_sendmsg:  // interrupts, and deallocation of vector registers
     case Opcode::s_wakeup:
     case Opcode::s_version:
       return run_nothing;

@@ -10,7 +10,7 @@
 namespace halyard::inline v0::sim::gfx {
 namespace {
 
-// Formats that gfx11 has and that no compute kernel needs.
+// Formats of gfx11 that compute kernels do not need.
 std::string_view name_of_refused_format(std::uint32_t word) {
   switch (word >> 26) {
     case 0b110011:

@@ -103,9 +103,9 @@ bool Decoder::packed_modifiers(std::uint32_t word0, std::uint32_t word1) {
       return refuse(join(facts().name, " with a modifier of source ", i, " that it does not have"));
     }
     source.high = select;
-    source.high_for_high = select_high || !takes_select;  // else not used: as usual
+    source.high_for_high = select_high || !takes_select;  // default if unused
     source.negate = negate;
-    // Of v_fma_mix_f32, and of the matrix that a product is added to, it is the absolute value.
+    // For v_fma_mix_f32 and for an accumulator matrix, neg_hi means the absolute value.
     if (kind == Modifiers::kMix || (kind == Modifiers::kMatrix && is_accumulator)) {
       source.absolute = negate_high;
     } else {

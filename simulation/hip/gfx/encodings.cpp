@@ -29,7 +29,7 @@ constexpr unsigned kEncodings = static_cast<unsigned>(Encoding::kMubuf) + 1;
 constexpr unsigned kNumbers = 1024;  // VOP3 has 10 bits
 
 struct Tables {
-  // 0: none; else the opcode plus 1.
+  // 0 is none; otherwise the opcode plus 1.
   std::array<std::array<std::uint16_t, kNumbers>, kEncodings> opcodes{};
   std::array<std::array<std::int16_t, kOpcodes>, kEncodings> numbers{};
 

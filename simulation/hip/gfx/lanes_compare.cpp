@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Comparisons: v_cmp_* and v_cmpx_*, which differ in what their mask is written to.
+// Comparisons: v_cmp_* and v_cmpx_*, which differ in the destination of their mask.
 #include "simulation/hip/gfx/float_bits.h"
 #include "simulation/hip/gfx/half.h"
 #include "simulation/hip/gfx/lanes.h"

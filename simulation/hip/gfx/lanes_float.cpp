@@ -9,10 +9,11 @@
 namespace halyard::inline v0::sim::gfx::HALYARD_GFX_ISA {
 namespace {
 
-// Division: two v_div_scale bring numerator and denominator to where the iterations of Newton and
-// Raphson are exact enough, v_div_fmas scales the quotient back, v_div_fixup sees to special cases.
-// The manual's text (16.9), with what "test/amd/hw" of tinygrad found on hardware: the mask is also
-// 1 where the result is a NaN, and the scale of v_div_fmas depends on the exponent.
+// Division: two v_div_scale scale numerator and denominator into the range in which Newton-Raphson
+// iterations are accurate enough, v_div_fmas scales the quotient back, and v_div_fixup handles
+// special cases. This follows the manual (16.9), with the behaviour that tinygrad's "test/amd/hw"
+// found on hardware: the mask is also 1 where the result is a NaN, and the scale of v_div_fmas
+// depends on the exponent.
 template <class T>
 struct Division;
 template <>
@@ -72,7 +73,8 @@ T div_fixup(T a, T b, T c) {
 
 float fused(float a, float b, float c) { return std::fma(a, b, c); }
 
-// Rounded once, or divisions whose results are denormal would not be rounded correctly.
+// The result must be rounded only once; otherwise divisions with denormal results would not be
+// rounded correctly.
 template <class T>
 T div_fmas(T a, T b, T c, bool is_scaled) {
   using D = Division<T>;
@@ -133,8 +135,8 @@ void add_order(LaneOperations& o) {
       lanes([](float a, float b, float c) { return maximum(minimum(a, b), c); });
 }
 
-// Faces of a cube: 0 to 5 for +x, -x, +y, -y, +z, -z, by the largest coordinate; of equal ones z
-// goes before y and y before x.
+// Faces of a cube: 0 to 5 for +x, -x, +y, -y, +z, -z, by the largest coordinate; if equal, z takes
+// precedence over y, and y over x.
 bool is_z_face(float x, float y, float z) {
   return std::fabs(z) >= std::fabs(x) && std::fabs(z) >= std::fabs(y);
 }

@@ -2,8 +2,8 @@
 //
 // Reciprocals, roots, powers, logarithms and trigonometry. Hardware approximates them: to 1 ulp in
 // f32 and f16 (manual, 16.6; LLVM, "AMDGPU Usage"). Here each is computed in double and rounded, so
-// it lies within 1 ulp of hardware's result or of the next to it. As LLVM assumes in its expansions
-// of log2, exp2 and division, those of f32 take denormals for 0 and return 0 for them.
+// it lies within 1 ulp of the hardware's result or of its neighbour. As LLVM assumes in its
+// expansions of log2, exp2 and division, the f32 operations treat denormal inputs and results as 0.
 #include <limits>
 #include <numbers>
 

@@ -152,7 +152,7 @@ class Printer {
     if (instruction_.slc) modifier("slc");
     if (instruction_.dlc) modifier("dlc");
   }
-  // "[0,1,0]" of `count` values; nothing if all are `usual`.
+  // Adds "[0,1,0]" for `count` values, unless all are `usual`.
   template <typename F>
   void list(std::string_view title, unsigned count, bool usual, const F& value) {
     bool is_usual = true;
@@ -412,7 +412,7 @@ void Printer::vector_modifiers() {
     });
   }
   if (instruction_.opcode == Opcode::v_mov_b16) return;
-  // A source that is the destination has a place in the list, and no bit.
+  // A source that is the destination has a place in the list, but no bit.
   const unsigned sources = facts_.source_count();
   const bool has_result = instruction_.destination.is(OperandKind::kVector);
   list("op_sel", sources + (has_result ? 1 : 0), false, [&](unsigned i) {

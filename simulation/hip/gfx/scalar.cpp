@@ -75,13 +75,13 @@ T extracted(T value, u32 field, unsigned offset_bits) {
   return static_cast<T>(static_cast<T>(static_cast<Unsigned>(shifted) << unused) >> unused);
 }
 
-// Bit i of the result: any of bits 4 i to 4 i + 3.
+// Bit i of the result is set if any of bits 4 i to 4 i + 3 is set.
 u64 quads(u64 value) {
   u64 result = 0;
   for (unsigned i = 0; i < 16; ++i) result |= u64{(value >> (4 * i) & 15) != 0} << i;
   return result;
 }
-// All bits of a quad that has one.
+// Sets all bits of each quad that has a set bit.
 u64 whole_quads(u64 value) {
   u64 result = 0;
   for (unsigned i = 0; i < 64; i += 4) result |= (value >> i & 15) != 0 ? u64{15} << i : 0;
@@ -98,7 +98,7 @@ i32 leading_sign_bits(T value) {
   return changes == 0 ? -1 : std::countl_zero(changes);
 }
 
-// EXEC saved, then combined with the operand. In 64 bits EXEC's high half takes part as well.
+// Saves EXEC, then combines it with the operand. The 64-bit form includes EXEC's high half.
 template <auto F>
 void save_exec32(const Scalar& x) {
   const u32 old = x.wave.exec();
