@@ -129,7 +129,7 @@ void Fiber::restart(void (*body)(void*), void* argument) noexcept {
 #endif
   auto* top = reinterpret_cast<std::uintptr_t*>(stack_ + memory_size_);
 #if defined(__x86_64__)
-  *--top = 0;  // so that enter() finds the stack as a call leaves it
+  *--top = 0;  // so that enter() finds the stack as after a call
   *--top = reinterpret_cast<std::uintptr_t>(&enter);
   for (int i = 0; i < 6; ++i) *--top = 0;
 #else

@@ -10,7 +10,7 @@
 namespace halyard::inline v0::sim {
 namespace {
 
-constexpr std::uint64_t kLongest = 3'000;  // nanoseconds that a request is under way
+constexpr std::uint64_t kLongest = 3'000;  // nanoseconds that a request takes
 
 }  // namespace
 
@@ -35,7 +35,7 @@ void Files::start(hal::FileRequest& request) noexcept {
   under_way_.push_back({&request, now + static_cast<Nanoseconds>(random_.below(kLongest))});
 }
 
-// An interruption that came before this call ends it, too.
+// An interruption before this call ends it as well.
 std::size_t Files::reap(std::span<hal::FileRequest*, kMaxRequests> ended, bool wait) noexcept {
   const Nanoseconds now = Clock::steady().now();
   std::size_t count = 0;

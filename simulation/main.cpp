@@ -79,7 +79,7 @@ sim::SeedResult simulate(std::uint64_t seed, bool trace) {
 
 // The progress that a child reports to its parent, in shared memory.
 struct Progress {
-  std::uint64_t done = 0;  // seeds of the range that have ended well, or failed
+  std::uint64_t done = 0;  // seeds of the range that succeeded or failed
   std::uint64_t submissions = 0;
   std::uint64_t faults = 0;
   std::uint64_t points = 0;

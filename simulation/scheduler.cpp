@@ -26,7 +26,7 @@ namespace {
 constexpr std::uint64_t kMiddle = std::uint64_t{1}
                                   << 63;  // between pct's priorities and the fallen
 
-// Fibers of threads that have ended, for the next ones: a stack costs two system calls.
+// Fibers of ended threads, for reuse, because a new stack costs two system calls.
 std::vector<std::unique_ptr<Fiber>>& spare_fibers() {
   static std::vector<std::unique_ptr<Fiber>> fibers;
   return fibers;
@@ -111,7 +111,7 @@ void Scheduler::end_of_thread() {
   Thread* const next = choose();
   timeline::active_list = nullptr;
   if (next == nullptr) {
-    // All have ended: back to run().
+    // All threads have ended: return to run().
     running_ = nullptr;
     Fiber::switch_to(*self.fiber, main_, true);
   }
@@ -143,7 +143,7 @@ std::string_view Scheduler::this_name() const noexcept {
 void Scheduler::make_runnable(Thread& thread) {
   thread.address = nullptr;
   runnable_.push_back(&thread);
-  // Pct: it may be the highest now.
+  // With pct, it may now have the highest priority.
   if (options_.policy == Policy::kPct && running_ != nullptr) {
     count_points();
     granted_ = base::schedule_points_left = 0;
@@ -201,7 +201,7 @@ void Scheduler::pause() {
   }
 }
 
-// The thread that runs from here on, and for how long it is not asked again.
+// Chooses the next thread, and the number of points until the next decision.
 void Scheduler::decide() {
   if (running_ == nullptr) return;
   count_points();

@@ -30,7 +30,7 @@ Scheduler::Options scheduling(std::uint64_t seed, const Plan& plan) {
 
 template <class Program>
 SeedResult run(const Plan& plan, const Scheduler::Options& options) {
-  static Program* program = nullptr;  // that runs
+  static Program* program = nullptr;  // the running program
   SeedResult result;
   Scheduler scheduler(options);
   Program here(plan);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// AsyncProgram: a program over halyard/async.h, run on a runtime of its own, and the checks during
-// and after the run. Its hosts draw their actions from the seed as they run: they grow trees of
+// AsyncProgram: a program over halyard/async.h, run on its own runtime, and the checks during and
+// after the run. Its hosts draw their actions from the seed as they run: they grow trees of
 // operations over the tensors in common slots, await them in every way the API has, and drop
 // whatever can be dropped.
 //
 // A tensor has one owner or is only read, so its contents are known when its tree is built. The
-// reference is a vector next to each tensor with these contents. It knows nothing of how the
-// library orders its submissions. The invariants:
+// reference is a vector next to each tensor with these contents. It is independent of the library's
+// order of submissions. The invariants:
 //
 //   - to_host returns the reference's result, whatever else happened meanwhile;
 //   - an await that fails has a cause: exhausted memory, a fault of its device, a fault of an
@@ -80,7 +80,7 @@ class AsyncProgram {
     std::vector<const Tree*> operands{};  // their work must complete before
   };
   using Users = std::vector<const Tree*>;
-  // A tensor, in whichever way it is owned, and its contents.
+  // A tensor, with any kind of ownership, and its contents.
   struct Array {
     std::variant<std::monostate, Tensor, Shared, Partition> handle{};
     Contents contents{};  // empty: it got no memory
@@ -92,7 +92,7 @@ class AsyncProgram {
     async::BoxedOperation<Tensor> operation;
     Contents contents;
   };
-  // A function that puts its argument into a slot. Where map() calls it, as the tree is submitted,
+  // A function that puts its argument into a slot. map() calls it when the tree is submitted, so
   // other trees use that tensor before it is written.
   struct Destination {
     template <class Handle>

@@ -26,7 +26,7 @@ enum class Cell : std::uint8_t {
   kWritten,  // a tensor that each replay brings
   kRead,     // a share that each replay brings
   kCopy,     // a copy of kRead, by a part of the tree that two others share
-  kGiven,    // a share that the recording has
+  kGiven,    // a share that the recording owns
   kCount
 };
 constexpr bool is_shared(Cell cell) noexcept { return cell >= Cell::kRead; }

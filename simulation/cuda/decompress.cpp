@@ -10,7 +10,7 @@
 namespace halyard::inline v0::sim::cuda {
 namespace {
 
-// zstd.h: the number of bytes written, or an error, which is larger than any of them.
+// zstd.h: returns the number of bytes written, or an error, which is larger than any such number.
 using ZstdDecompress = std::size_t (*)(void*, std::size_t, const void*, std::size_t);
 
 ZstdDecompress find_zstd() {

@@ -54,7 +54,8 @@ Result make_any(const NodeParams* params, Work& work) {
   return work_of(*params, this_thread().current(), work);
 }
 
-// The node keeps the packed parameters; these pointers are into it, valid until they are replaced.
+// The node owns the packed parameters. These pointers refer to them and are valid until the
+// parameters are replaced.
 Result read_kernel(GraphNode handle, KernelParams& params) {
   const auto* const work = work_of_node<KernelWork>(handle);
   HALYARD_GPU_REQUIRE(work != nullptr, kInvalidValue);

@@ -16,13 +16,13 @@
 
 namespace halyard::inline v0::sim::cuda {
 
-// The jit options that matter here.
+// The supported jit options.
 struct JitOptions {
   char* info_log = nullptr;
   std::size_t info_bytes = 0;
   char* error_log = nullptr;
   std::size_t error_bytes = 0;
-  void** info_used = nullptr;  // where the written size goes
+  void** info_used = nullptr;  // receives the written size
   void** error_used = nullptr;
   void** wall_time = nullptr;
   ptx::Limits limits;
@@ -40,7 +40,7 @@ struct ImageText {
 // The linker's output: the text if there is a single text without limits, otherwise a container
 // that find_texts reads.
 std::string pack_texts(const std::vector<ImageText>& texts);
-// An image ends where its own sizes say, unless it came from a file.
+// Only images from files have a known size; other images end according to their headers.
 inline constexpr std::size_t kUnknownSize = ~std::size_t{0};
 // Finds the PTX texts of an image: the image itself, if it is zero-terminated PTX, or the texts in
 // a fatbin. Returns kNoBinaryForGpu for a cubin, and kInvalidImage for an image that is longer than

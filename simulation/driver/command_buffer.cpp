@@ -50,7 +50,7 @@ void run_command(const hal::Command& command, const hal::BoundRange* table) noex
 
 }  // namespace
 
-// One after another, in any order that barriers, events and edges leave open.
+// Runs commands sequentially, in any order that barriers, events and edges permit.
 void CommandBuffer::run(const hal::BoundRange* table) const noexcept {
   Random& random = Scheduler::current()->random();
   std::vector<bool> done(recording_.commands.size());

@@ -15,14 +15,14 @@ namespace halyard::inline v0::sim {
 
 struct SimDriverOptions {
   bool marks_every_submission = true;
-  bool own_domains = false;  // no two devices wait for each other natively, nor share memory
-  bool one_way = false;      // but those of higher ordinals wait natively for those of lower ones
+  bool own_domains = false;  // devices neither wait for each other natively nor share memory
+  bool one_way = false;      // but devices wait natively for those of lower ordinals
   std::uint32_t max_in_flight = 64;
   std::uint32_t max_backlog = 1u << 20;
-  std::uint32_t busy = 0;  // in 256: issue() takes a part of its batch, although there is room
-  bool allocations_fail = true;                   // one of memory may be native.failing_call
+  std::uint32_t busy = 0;  // in 256: issue() takes only a part of its batch
+  bool allocations_fail = true;                   // native.failing_call may be an allocation
   NativeOptions native;                           // of each device
-  std::uint32_t faulty_device = 0;                // which one native.failing_call is for
+  std::uint32_t faulty_device = 0;                // the device of native.failing_call
   std::vector<NativeDevice*>* devices = nullptr;  // gets each device that is opened; may be null
 };
 

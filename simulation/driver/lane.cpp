@@ -31,7 +31,7 @@ timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch,
   return result;
 }
 
-// A wait that was pushed stays, so the submission keeps its sequence if it fails then.
+// A wait that was pushed remains, so the submission keeps its sequence if it fails later.
 Status Lane::push(const timeline::Issue& issue, bool& waits) {
   assert(issue.sequence == issued_ + 1 && "sequences have no gaps");
   Status status;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A native queue library that is simulated: streams that run packets in order, each on a thread of
-// its own; events; host functions; progress words; notices; memory. Modelled on the CUDA driver API
-// and on hardware command queues. How long packets take, when notices come, and which call
-// fails comes from the seed.
+// A native queue library that is simulated: streams that run packets in order, each on its own
+// thread; events; host functions; progress words; notices; memory. Modelled on the CUDA driver API
+// and on hardware command queues. The seed decides the duration of packets, the delay of notices,
+// and which call fails.
 //
 // It checks its callers: a stream must not wait for work that was not issued before (timelines.md,
 // rule 14), an event must not be recorded again before it was reached or while a wait for it is
@@ -31,12 +31,12 @@ namespace halyard::inline v0::sim {
 
 struct NativeOptions {
   Nanoseconds longest_packet = 2'000;  // each takes up to that long
-  Nanoseconds longest_notice = 0;      // notices come up to so much later
+  Nanoseconds longest_notice = 0;      // the greatest delay of a notice
   std::uint32_t notices_lost = 0;      // in 256
   std::uint32_t stops_late = 0;        // in 256: a running packet ignores a request to end, and
                                        // hangs in a fault until then
   std::uint64_t failing_call = 0;      // the n-th call fails; 0: none
-  bool fails_for_good = false;         // and so do all of that device after it: it is lost
+  bool fails_for_good = false;         // so do all later calls of that device: it is lost
   std::uint64_t device_memory = 1 << 20;
   // Deliberate bugs, which the checks must detect.
   bool skips_operations = false;
@@ -120,16 +120,16 @@ class NativeDevice {
   // Bytes of memory that are allocated; memory outlives its device.
   const std::shared_ptr<std::uint64_t>& memory_used() const noexcept { return memory_used_; }
 
-  // Every call passes here.
+  // Counts a call, which may fail. Every call of the library makes this call first.
   Status call(std::string_view what);
   Result<std::shared_ptr<NativeEvent>> create_event();
   Result<bool> query(const NativeEvent& event);
   // The next call of that name fails, like options().failing_call.
   void fail_next(std::string_view what) noexcept { fails_next_ = what; }
-  // From now on every call fails and no stream runs any more.
+  // Makes every later call fail, and stops all streams.
   void fault(std::string_view why);
   bool faulted() const noexcept { return !fault_.ok(); }
-  // Ends the thread that delivers notices. Once.
+  // Ends the thread that delivers notices. Call it once.
   void close();
 
   const std::string& name() const noexcept { return name_; }
@@ -146,7 +146,7 @@ class NativeDevice {
     NativeStream* stream = nullptr;
   };
   static void deliver(void* self);
-  // False: it is lost.
+  // Returns false if the notice gets lost.
   bool post(Notice notice);
 
   const std::string name_;
@@ -157,7 +157,7 @@ class NativeDevice {
   std::vector<NativeStream*> streams_;
   std::vector<Notice> notices_;
   const NativeStream* runs_host_function_of_ = nullptr;
-  std::uint64_t delivers_ = 0;  // the thread that does
+  std::uint64_t delivers_ = 0;  // the delivering thread
   Scheduler::Thread* interrupts_ = nullptr;
   bool closed_ = false;
   const std::shared_ptr<std::uint64_t> memory_used_ = std::make_shared<std::uint64_t>(0);

@@ -52,7 +52,7 @@ template <int queues, int length, int count>
 std::vector<OperationProgram> deep_drawn() {
   return deep(drawn_programs(1, count, queues, length));
 }
-// The first of each of these seeds.
+// The first program of each of these seeds.
 template <int queues, int length, std::uint64_t... seeds>
 std::vector<OperationProgram> first_of() {
   std::vector<OperationProgram> all;
@@ -87,7 +87,7 @@ constexpr Operations kOperations[] = {
     {"operations_3x4_and_faults", &first_of<3, 4, 3, 37>, kFaults},
 };
 
-// True if it ended well.
+// Returns true if it succeeded.
 template <class F>
 bool in_child(F&& body) {
   std::fflush(stdout);

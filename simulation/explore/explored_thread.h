@@ -47,7 +47,7 @@ struct Explorer::Thread {
   Nanoseconds deadline = 0;
   bool in_time = true;
 
-  // Whether `next` is a step that it could make now or later, whatever the others do.
+  // Whether the thread can make `next` now or later, independent of other threads.
   bool stands_before_step() const noexcept {
     return state == State::kReady ||
            (state == State::kAsleep && deadline != Deadline::kForeverTime);

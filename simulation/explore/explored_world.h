@@ -105,7 +105,7 @@ class ExploredWork final : public base::WorkSource {
   bool park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept override;
   unsigned spin_turns() noexcept override { return 0; }
 
-  // The body of a shell: until park() says that no thread is left to wake it.
+  // The body of a shell. Runs until park() reports that no thread is left to wake it.
   void run_shell(timeline::Engine& engine);
   bool has_shell = false;
   bool woken[base::kShellCount] = {};
@@ -116,7 +116,7 @@ class ExploredWork final : public base::WorkSource {
 
 class ExploredWorld {
  public:
-  // Without native edges a value has to be reached before its waiter is issued.
+  // Without native edges, a value must be reached before its waiter is issued.
   explicit ExploredWorld(bool native_edges = true) : engine(work, domains(native_edges)) {}
   ~ExploredWorld();
 
@@ -144,7 +144,7 @@ class ExploredWorld {
                                    const std::vector<timeline::Point>& signals, int number,
                                    std::uint32_t depth = 1, const Plain* reads = nullptr,
                                    Plain* writes = nullptr);
-  // All that shells and devices have to do.
+  // Does all pending work of shells and devices.
   void settle();
 
   ExploredWork work;

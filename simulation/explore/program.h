@@ -12,13 +12,13 @@
 
 namespace halyard::inline v0::sim {
 
-// Ends the run, and tells how it came to that. Each of the two defines it.
+// Ends the run and reports its history. Explorer and weak memory each define it.
 [[noreturn]] void fail(std::string_view what);
 inline void expect(bool holds, std::string_view what) {
   if (!holds) fail(what);
 }
 
-// How many preemptions an order may have.
+// The number of preemptions that an order may have.
 inline constexpr int kUnbounded = -1;
 
 // One run of a program under exploration: threads and the state that they share.
@@ -32,7 +32,7 @@ class Program {
     kept_.push_back(std::move(object));
     return result;
   }
-  // They start together when all have been added.
+  // Adds a thread. All threads start together once all are added.
   void thread(std::string name, std::function<void()> body) {
     threads_.push_back({std::move(name), std::move(body), false});
   }
@@ -40,7 +40,7 @@ class Program {
   void shell(std::string name, std::function<void()> body) {
     threads_.push_back({std::move(name), std::move(body), true});
   }
-  // What must hold when all have ended.
+  // Sets a check that runs when all threads have ended.
   void at_end(std::function<void()> check) { check_ = std::move(check); }
 
   struct Body {

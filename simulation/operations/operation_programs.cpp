@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which programs of operations are explored.
+// The programs of operations that are explored.
 #include <algorithm>
 
 #include "simulation/operations/operations.h"

@@ -52,7 +52,7 @@ struct Submitted {
   bool failed() const { return state() == State::kFailed; }
 };
 
-// A fresh engine, and how far a program has come on it.
+// A fresh engine, and the progress of a program on it.
 class Run {
  public:
   Run(const OperationProgram& program, const OperationOptions& options)

@@ -39,7 +39,7 @@ Code assign(Node& node, const NodeWork& work) noexcept {
   return Code::kSuccess;
 }
 
-// A call with the graph: one at a time.
+// A call with the graph. Only one may run at a time.
 class Turn {
  public:
   explicit Turn(base::Atomic<bool>& taken) noexcept : taken_(taken) {
@@ -72,7 +72,7 @@ class ExecutableGraph {
 
 namespace {
 
-// False: no memory.
+// Returns false if out of memory.
 bool find_order(const base::Array<Node>& nodes, base::Array<std::uint32_t>& order) noexcept {
   const auto count = static_cast<std::uint32_t>(nodes.size());
   base::Array<std::uint32_t> left, firsts, after, ready;  // a heap

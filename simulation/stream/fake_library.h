@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // fake: a library of streams such as libcuda, on the host: a thread for each stream, events,
-// contexts, host functions on a thread of their context. The calls follow CUDA's driver API; misuse
-// that CUDA leaves undetected is refused and counted (violations()).
+// contexts, and host functions on a thread of their context. The calls follow CUDA's driver API;
+// misuse that CUDA leaves undetected is refused and counted (violations()).
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace halyard::inline v0::stream::fake {
 
-// As CUresult, whose values these are.
+// Values of CUresult.
 enum class Code : int {
   kSuccess = 0,
   kInvalidValue = 1,
@@ -51,7 +51,7 @@ inline constexpr unsigned kMaxDevices = 64;
 // --- contexts: of no current context -------------------------------------------------------------
 
 Code retain_primary_context(unsigned ordinal, Context*& context) noexcept;
-// The last one ends it: everything that was made in it is gone.
+// The last release ends the context and destroys all objects in it.
 Code release_primary_context(unsigned ordinal) noexcept;
 Code get_current_context(Context*& context) noexcept;
 Code set_current_context(Context* context) noexcept;
@@ -59,7 +59,7 @@ Code exchange_capture_mode(CaptureMode& mode) noexcept;
 
 // --- streams and events --------------------------------------------------------------------------
 
-// `unstoppable`: stop() does not stop what runs.
+// `unstoppable`: stop() does not stop running work.
 Code create_stream(Stream*& stream, bool unstoppable) noexcept;
 Code synchronize(Stream* stream) noexcept;  // waits until it has no work
 // Stops a stream, which no vendor's library can. Returns kNotReady while the stream still runs. Any
@@ -100,11 +100,11 @@ const char* latest_violation() noexcept;
 // Until the primary context of that device is released, every call in it fails and no host function
 // is called; work that is already in streams continues.
 void fault(unsigned ordinal) noexcept;
-// Begins a stream capture in global mode, as another user of the library may: calls that are unsafe
-// then fail on threads that are not relaxed.
+// Begins a stream capture in global mode, as another user of the library may: unsafe calls then
+// fail on threads that are not in relaxed mode.
 void begin_capture() noexcept;
 void end_capture() noexcept;
-// free(), destroy() and unload() on a thread (base::this_thread()), since it is watched.
+// Counts free(), destroy() and unload() on a thread (base::this_thread()) from now on.
 void watch_frees(std::uint64_t thread) noexcept;
 std::uint64_t watched_frees() noexcept;
 

@@ -319,7 +319,7 @@ class FunctionLowering::Impl final : public Lowering {
     }
   }
 
-  // Array elements become addresses in bytes: of mov as a value, of others to access.
+  // Array elements become byte addresses: values for mov, accessed memory for other instructions.
   Instruction with_bytes(const Instruction& instruction) {
     Instruction result = instruction;
     for (Operand& each : result.operands) {

@@ -30,7 +30,7 @@ enum class Operation : std::uint8_t {
 };
 constexpr std::array<std::string_view, 6> kComparisons = {"eq", "ne", "lt", "le", "gt", "ge"};
 
-// What happens to the first result and c.
+// The second operation, which combines the first result with c.
 enum class Second : std::uint8_t { kNone, kMerge, kAdd, kMinimum, kMaximum };
 
 // A part of a register: all of it, or the byte or half that a selector names.

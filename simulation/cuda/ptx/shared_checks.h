@@ -26,7 +26,7 @@ class SharedChecks {
     std::uint32_t other_line = 0;
     bool other_is_write = false;
   };
-  // `offset`: in the bytes given to the constructor.
+  // `offset` is relative to the bytes given to the constructor.
   Race access(std::uint32_t warp, std::uint32_t line, std::size_t offset, std::size_t size,
               Warp::Access access);
   // An access that synchronizes: volatile, atomic, acquire or release.
