@@ -19,7 +19,7 @@ std::uint64_t states(const OperationProgram& program, const OperationOptions& op
   return result.states;
 }
 
-// Its states: not submitted, issued, run, and seen complete.
+// The states: not submitted, issued, run, and seen complete.
 TEST(Operations, OneHasAStateForEachStep) {
   const OperationProgram one{.queues = {{{kSignal}}}};
   EXPECT_EQ(states(one, {.looks = true}), 4u);
@@ -53,13 +53,14 @@ TEST(Operations, WaitForBothSemaphores) {
   EXPECT_EQ(states(ran, {.looks = false}), 2u + 2u + 5u);
 }
 
-// 5 waits and 5 signals, without the 6 pairs that wait for their own signal; all but the empty pair
-// exist twice.
+// 5 waits and 5 signals, without the 6 pairs that wait for their own signal. All except the empty
+// pair exist twice.
 TEST(Operations, ThatDifferOnlyInNumbersAreExploredOnce) {
   EXPECT_EQ(all_programs(1, false).size(), 10u);
 }
 
-// For each semaphore 6 of the 9 pairs of a wait and a signal; 6 of the 36 are equal for both.
+// For each semaphore, 6 of the 9 pairs of a wait and a signal are valid; 6 of the 36 combinations
+// are equal for both.
 TEST(Operations, OfBothSemaphoresAreAllPairsOfThoseOfOne) {
   EXPECT_EQ(all_programs(1, true).size(), (36u + 6u) / 2u);
 }

@@ -141,7 +141,7 @@ TEST(Simulate, FindsWorkThatRanBeforeItsWaits) {
               "ran before|runs before|at a step|a complete submission has not run");
 }
 
-// Work that checks none of its waits: only the invariants of every step can find the fault.
+// The work does not check its waits, so only the invariants of each step can detect the fault.
 void simulate_silent_work(bool skips, bool ignores) {
   for (std::uint64_t seed = 0; seed < 4000; ++seed) {
     Plan plan(seed);
@@ -166,15 +166,15 @@ TEST(Simulate, FindsAnUnsignalledValueAtOnce) {
 }
 
 TEST(Simulate, FindsWorkThatRanTooEarlyAsSoonAsItHasRun) {
-  // Or its signal is seen first.
+  // The signal may be detected first.
   EXPECT_EXIT(simulate_silent_work(false, true), ::testing::ExitedWithCode(1),
               "at a step: (has run, s[0-9]+ was not [0-9]+|s[0-9]+ is [0-9]+, which .* signalled)");
 }
 
 TEST(Simulate, FindsNothingWrongWithSilentWorkThatRuns) { simulate_silent_work(false, false); }
 
-// An engine that keeps ready work, or does not pass a failure on, looks like this. The plan's own
-// failures and losses explain none of it.
+// Looks like an engine that does not issue ready work, or does not propagate a failure. The plan's
+// own failures and losses do not explain it.
 TEST(Simulate, FindsWorkThatIsLeftBehindInPlansWithFaults) {
   const auto forget = [] {
     for (std::uint64_t seed = 0; seed < 100; ++seed) {

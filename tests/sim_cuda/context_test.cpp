@@ -102,7 +102,7 @@ TEST_F(SimCudaContext, PeerAccess_IsNeededAndEnabledOnce) {
   EXPECT_EQ(cuCtxDestroy_v2(other), kSuccess);
 }
 
-// Runs `body` on a thread of its own, in which no context is current.
+// Runs `body` on a separate thread, in which no context is current.
 template <class Body>
 void without_context(Body body) {
   std::thread([&] {
@@ -113,7 +113,7 @@ void without_context(Body body) {
   }).join();
 }
 
-// cuMemFree: the address names its context. An engineer of NVIDIA, in NVIDIA/cuda-python, pull
+// cuMemFree: the address determines its context. An engineer of NVIDIA, in NVIDIA/cuda-python, pull
 // request 2750: "The driver resolves the allocation from the pointer via unified addressing and
 // frees it in its owning context, with any context or none current." Numba's tests free that way.
 TEST_F(SimCudaContext, NoneCurrent_MemoryIsFreed) {
@@ -270,7 +270,7 @@ TEST_F(SimCudaContext, ErrorNames_AreThoseOfTheHeader) {
   EXPECT_EQ(text, nullptr);
 }
 
-// cuGetProcAddress: the newest form that the version has; an unknown name is success with null; a
+// cuGetProcAddress returns the newest form in the version. An unknown name succeeds with null; a
 // version above the driver's is invalid.
 TEST_F(SimCudaContext, GetProcAddress_ChoosesByVersion) {
   void* function = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Branches, calls, barriers, the ends of runs, and what strict mode finds.
+// Branches, calls, barriers, the ends of runs, and the findings of strict mode.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -84,8 +84,8 @@ TEST(PtxControl, CallsRecursivelyAndThroughAddresses) {
 }
 
 // PTX ISA, ".func" and "call": parameters and results may be registers, and the arguments of a call
-// registers or constants, whatever the function declares. ptxas 13.0 takes each of these, though not
-// two results beside a recursion.
+// registers or constants, whatever the function declares. ptxas 13.0 accepts each of these, but not
+// two results together with recursion.
 constexpr std::string_view kRegisterFunctions = R"(
 .func (.reg .b32 r) countdown(.reg .b32 n);
 .func (.reg .b32 r) countdown(.reg .b32 n) { .reg .pred %p; setp.eq.u32 %p, n, 0; mov.b32 r, 100;
@@ -162,7 +162,7 @@ std::vector<ptx::FindingKind> kinds(const ptx::Outcome& outcome) {
 const ptx::Options kStrict{.strict = true};
 
 TEST(PtxControl, BarriersOrderWarps) {
-  // A rotation by 33: every warp reads what another wrote.
+  // A rotation by 33: every warp reads bytes that another warp wrote.
   U value = 0;
   const auto outcome = run_kernel(R"(st.shared.u32 [%r17], %r1; bar.sync 0;
 add.u32 %r2, %r1, 33; and.b32 %r2, %r2, 63; shl.b32 %r2, %r2, 2; add.u32 %r2, %r2, %r19;
@@ -256,7 +256,7 @@ WAIT: ld.acquire.gpu.global.u32 %r1, [%rd1]; setp.lt.u32 %p, %r1, %r2; @%p bra W
   EXPECT_EQ(outcome.kind, ptx::OutcomeKind::kOk) << outcome.message;
 }
 
-// As cooperative groups write it: the first block adds what brings the sum to 2^31.
+// The barrier of cooperative groups: the first block adds the value that brings the sum to 2^31.
 TEST(PtxControl, BlocksOfAGridSynchronize) {
   PtxModule module(ptx::Module::parse(ptx_text(R"(
 .visible .entry k(.param .u64 p) { .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<3>;

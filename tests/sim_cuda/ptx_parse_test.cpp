@@ -153,7 +153,7 @@ ret; }
             "");
 }
 
-// Every part of a text, and texts with one byte changed, either parse or have a log.
+// Every prefix of a text, and texts with damaged bytes, either parse or have a log.
 TEST(PtxParse, SurvivesDamage) {
   const std::string text = ptx_text(R"(
 .visible .global .align 4 .u32 g[3] = {1, (2+3)*4, -5};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Small programs of the driver API, each chosen by its name. report_test runs them and reads what
-// the simulated driver reports of them. Prints the results of the calls that matter.
+// Small programs of the driver API, each chosen by its name. report_test runs them and reads the
+// simulated driver's report. They print the results of the relevant calls.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -96,7 +96,7 @@ void misuse() {
   cuGraphCreate(&graph, 0);
   cuGraphAddMemsetNode(&node, graph, nullptr, 0, &fill, nullptr);
   cuTexObjectCreate(nullptr, nullptr, nullptr, nullptr);
-  // A copy whose source was freed, and whose address other memory has.
+  // A copy whose source was freed, and whose address other memory has reused.
   void* pinned = nullptr;
   Handle exec = nullptr;
   cuMemHostAlloc(&pinned, 4096, 0);
@@ -171,7 +171,7 @@ void launch() {
   print("host", ran);
 }
 
-// A fault, and whether another context and another device still work.
+// A fault. Prints whether another context and another device still work.
 void fault() {
   launch();
   Handle made = nullptr;
@@ -181,7 +181,7 @@ void fault() {
   print("second", cuMemAlloc_v2(&a, 64));
 }
 
-// New memory holds no zeros in strict and adversarial mode.
+// New memory does not contain zeros in strict and adversarial mode.
 void fresh() {
   context();
   Address a = 0;
@@ -199,7 +199,7 @@ void managed() {
   print("concurrent", concurrent);
 }
 
-// Memory that is freed by cuMemFree while a stream is held; prints whether the call waited.
+// Frees memory by cuMemFree while a stream is blocked; prints whether the call waited.
 void free_in_flight(bool is_pooled, bool is_used = true) {
   context();
   Handle in = nullptr;
@@ -240,7 +240,7 @@ void write_first() { wait_and_write(false); }
 
 // Touches managed memory while a kernel that does not use it waits in a stream, and after that.
 void touch_managed(bool touches_early) {
-  std::signal(SIGSEGV, SIG_DFL);  // else a sanitizer's handler ends the process in its way
+  std::signal(SIGSEGV, SIG_DFL);  // otherwise a sanitizer's handler ends the process
   context();
   Handle in = nullptr, module = nullptr, function = nullptr;
   Address shared = 0, a = 0;
@@ -288,7 +288,7 @@ void registered() {
   print("host pointer", cuCtxSynchronize());
 }
 
-// Whether a cuMemcpyHtoD of pageable memory ever returned before its bytes had arrived.
+// Prints whether any cuMemcpyHtoD of pageable memory returned before its bytes had arrived.
 void pageable() {
   context();
   Address a = 0;
@@ -320,7 +320,7 @@ struct FreedAtExit {
 };
 FreedAtExit freed_at_exit;
 
-// Calls of a stream, without an end.
+// Calls functions of a stream endlessly.
 void keep_calling(Handle current) {
   Handle in = nullptr;
   Address a = 0;
@@ -342,8 +342,8 @@ void exit_with_globals() {
   std::thread(keep_calling, freed_at_exit.context).detach();
 }
 
-// Forks while other threads are inside calls; prints how many children got the results that they
-// should get, and ended.
+// Forks while other threads are inside calls; prints how many children got the expected results and
+// ended.
 void fork_in_use() {
   constexpr int kChildren = 400;
   constexpr unsigned kSeconds = 30;  // per child; a wait for a lost thread never ends

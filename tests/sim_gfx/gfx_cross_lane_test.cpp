@@ -24,7 +24,8 @@ GfxInputs lane_inputs() {
 
 constexpr u64 kKept = 7, kNoLane = ~u64{0};
 
-// v10 is kKept, then the body writes it from v2; `source` names the lane that each reads.
+// v10 is initially kKept; the body writes it from v2. `source` returns the lane that each lane
+// reads.
 GfxCase moves(const std::string& body, std::function<u64(u64)> source) {
   return {"v_mov_b32 v10, 7\n" + body, [source](u64 lane, u64, u64) {
             const u64 from = source(lane);
@@ -64,7 +65,7 @@ TEST(GfxCrossLane, DataParallelPrimitives) {
           {"v_mov_b32 v10, 7\nv_mov_b32_dpp v10, v2 row_shl:15 row_mask:0xf bank_mask:0xf "
            "bound_ctrl:1",
            [](u64 lane, u64, u64) { return lane % 16 == 0 ? 1000 + lane + 15 : 0; }},
-          // A lane that EXEC turns off is not there, unless it is fetched.
+          // A lane that EXEC disables is invalid, unless inactive lanes are fetched.
           moves("s_mov_b32 exec_lo, 0x55555555\n"
                 "v_mov_b32_dpp v10, v2 row_xmask:1 row_mask:0xf bank_mask:0xf\n"
                 "s_mov_b32 exec_lo, -1",
@@ -76,7 +77,7 @@ TEST(GfxCrossLane, DataParallelPrimitives) {
           // The other operand stays in its lane.
           {"v_add_nc_u32_dpp v10, v2, v0 row_xmask:3 row_mask:0xf bank_mask:0xf",
            [](u64 lane, u64, u64) { return 1000 + (lane ^ 3) + lane; }},
-          // A sum of rows as compilers make it.
+          // A sum of rows, as compilers generate it.
           {"v_mov_b32 v10, v0\n"
            "v_add_nc_u32_dpp v10, v10, v10 row_xmask:1 row_mask:0xf bank_mask:0xf\n"
            "v_add_nc_u32_dpp v10, v10, v10 row_xmask:2 row_mask:0xf bank_mask:0xf\n"

@@ -96,7 +96,7 @@ TEST(SimGpuCode, ALaunchBeyondTheLimitsAnswersAsTheLibrarySays) {
   EXPECT_EQ(launch_of(1, 128, 65537), gpu::kInvalidValue);
 }
 
-// In a process of its own, because it ends the use of this one.
+// Runs in a child process, because a fault ends the process's use of the library.
 class SimGpuFaultDeathTest : public ::testing::Test {
  protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }

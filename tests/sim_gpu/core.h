@@ -31,7 +31,7 @@ inline constexpr gpu::Result kBeyond = gpu::kLaunchFailed, kDead = gpu::kContext
 // The primary context of a device.
 gpu::ContextState& context_of(gpu::DeviceId device);
 
-// Runs `body` as a function of the API does, with a device current.
+// Runs `body` like a function of the API, with a current device.
 template <class Body>
 gpu::Result call_on(gpu::DeviceId device, unsigned needs, Body body) {
   static constinit gpu::Entry entry("function", true);
@@ -49,18 +49,18 @@ gpu::Result call_on(gpu::DeviceId device, Body body) {
 }
 
 gpu::Stream make_stream(gpu::DeviceId device);
-// A stream that shares the hardware queue of `other`, or does not.
+// Create a stream that shares the hardware queue of `other`, or that does not.
 gpu::Stream make_stream_beside(gpu::DeviceId device, gpu::Stream other, bool shares);
 gpu::Event make_event(gpu::DeviceId device);
 gpu::Result record(gpu::Event event, gpu::Stream stream);
 gpu::Result query(gpu::Event event);
 gpu::Result synchronize(gpu::Stream stream);
-// Until the event has ended; false after some seconds.
+// Waits until the event has completed; returns false after a few seconds.
 bool ends(gpu::Event event);
-// True unless the event ends within some milliseconds.
+// Returns true unless the event completes within a few milliseconds.
 bool is_held_back(gpu::Event event);
 
-// A host function that holds its stream until open() or the end of its life.
+// A host function that blocks its stream until open() or the destructor.
 class Gate {
  public:
   explicit Gate(gpu::Stream stream);
