@@ -19,7 +19,7 @@ struct SimDriverOptions {
   bool one_way = false;      // but devices wait natively for those of lower ordinals
   std::uint32_t max_in_flight = 64;
   std::uint32_t max_backlog = 1u << 20;
-  std::uint32_t busy = 0;  // in 256: issue() takes only a part of its batch
+  std::uint32_t busy = 0;                         // in 256: issue() takes only a part of its batch
   bool allocations_fail = true;                   // native.failing_call may be an allocation
   NativeOptions native;                           // of each device
   std::uint32_t faulty_device = 0;                // the device of native.failing_call

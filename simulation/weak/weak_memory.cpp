@@ -8,8 +8,9 @@
 // rl::ostringstream.
 #include "simulation/weak/weak_memory.h"
 
-// Not relacy.hpp: it makes macros of new, delete, assert and the names of the memory orders. The
-// order matters: clang-format off
+// Not relacy.hpp: it makes macros of new, delete, assert and the names of the memory orders.
+// The order of the headers matters:
+// clang-format off
 #include <relacy/base.hpp>
 #include <relacy/context.hpp>
 #include <relacy/context_base_impl.hpp>

@@ -62,11 +62,11 @@ struct AsyncCopy {
 
 struct Warp {
   std::array<std::byte*, kBases> bases{};
-  LaneMask exec = 0;        // lanes that execute the current instruction
-  LaneMask active = 0;      // lanes of the running split; a handler may change it
-  std::uint32_t pc = 0;     // the next instruction; a handler may change it
-  std::uint32_t limit = 0;  // at this pc the running split checks the other splits
-  std::uint32_t call = 0;   // of the running split
+  LaneMask exec = 0;                   // lanes that execute the current instruction
+  LaneMask active = 0;                 // lanes of the running split; a handler may change it
+  std::uint32_t pc = 0;                // the next instruction; a handler may change it
+  std::uint32_t limit = 0;             // at this pc the running split checks the other splits
+  std::uint32_t call = 0;              // of the running split
   std::uint32_t frame = 0, local = 0;  // of the running call
   bool is_forced = false;
   bool is_paused = false;  // no lanes to run until a barrier opens

@@ -168,8 +168,8 @@ struct DppControl {
   // 0x160-0x16f row_xmask.
   std::uint16_t control = 0;
   std::uint8_t row_mask = 0xf, bank_mask = 0xf;
-  bool bound_control = false;   // an invalid lane reads as 0; otherwise no write
-  bool fetch_inactive = false;  // lanes that EXEC disables are read
+  bool bound_control = false;            // an invalid lane reads as 0; otherwise no write
+  bool fetch_inactive = false;           // lanes that EXEC disables are read
   std::array<std::uint8_t, 8> select{};  // DPP8: the lane of eight that each lane reads
   bool operator==(const DppControl&) const = default;
 };
