@@ -62,7 +62,7 @@ class Explorer {
   struct Result {
     std::uint64_t executions = 0;
     std::uint64_t states = 0;     // nodes of the search: distinct beginnings of a schedule
-    std::uint64_t redundant = 0;  // aborted as equivalent to another
+    std::uint64_t redundant = 0;  // runs that proved equivalent to another
     std::uint64_t longest = 0;    // steps
   };
 

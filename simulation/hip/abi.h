@@ -344,7 +344,7 @@ struct NodeParams {
 };
 static_assert(sizeof(NodeParams) == 256);
 
-// hipGraphNodeType of 6.0 and later. In 5.2 the first values are greater by one.
+// hipGraphNodeType of 6.0 and later. In 5.2 the first values are greater by 1.
 enum NodeType : int {
   kKernelNode = 0,
   kCopyNode = 1,
