@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What base/ asks of the system, in a simulation build: threads, futexes, time, spinning, the number of
-// processors. Stands in for base/clock.cpp, futex.cpp, thread.cpp and processor_count.cpp.
+// The system services of base/ in a simulation build: threads, futexes, time, spinning, the number
+// of processors. Replaces base/clock.cpp, futex.cpp, thread.cpp and processor_count.cpp.
 #include <algorithm>
 
 #include "base/futex.h"
@@ -38,7 +38,7 @@ Clock& Clock::steady() noexcept {
 
 namespace base {
 
-unsigned processor_count() noexcept { return 2; }  // a seed is one schedule on every machine
+unsigned processor_count() noexcept { return 2; }  // a seed is the same schedule on every machine
 
 void decide_schedule(const void* address, Touch touch) noexcept {
   if (Explorer* const explorer = Explorer::current()) {
@@ -64,7 +64,7 @@ void spin_pause() noexcept {
   if (Scheduler* const scheduler = Scheduler::current()) scheduler->pause();
 }
 
-// Comparing and going to sleep are one step, as in the kernel. Outside a simulation no thread
+// Comparing and going to sleep are a single step, as in the kernel. Outside a simulation no thread
 // waits.
 bool futex_wait(const Atomic<std::uint32_t>& word, std::uint32_t expected,
                 Nanoseconds deadline) noexcept {

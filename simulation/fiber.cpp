@@ -17,7 +17,7 @@
 #endif
 
 // halyard_switch_stack(void** save, void* load): pushes the registers that a call preserves, stores
-// the stack pointer to *save, goes on with `load` (System V ABI for AMD64, 3.2.1; AAPCS64, 6.1).
+// the stack pointer to *save, continues with `load` (System V ABI for AMD64, 3.2.1; AAPCS64, 6.1).
 extern "C" void halyard_switch_stack(void** save, void* load);
 
 #if defined(__x86_64__)
@@ -129,7 +129,7 @@ void Fiber::restart(void (*body)(void*), void* argument) noexcept {
 #endif
   auto* top = reinterpret_cast<std::uintptr_t*>(stack_ + memory_size_);
 #if defined(__x86_64__)
-  *--top = 0;  // so that enter() finds the stack as a call leaves it
+  *--top = 0;  // so that enter() finds the stack as after a call
   *--top = reinterpret_cast<std::uintptr_t>(&enter);
   for (int i = 0; i < 6; ++i) *--top = 0;
 #else

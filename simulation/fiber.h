@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fiber: a stack of its own on the thread that resumes it. A switch is a few nanoseconds: no system
-// call, unlike swapcontext(3). AddressSanitizer and ThreadSanitizer are told of each one.
+// Fiber: runs a function on its own stack, on the thread that resumes it. A switch takes a few
+// nanoseconds, because it makes no system call, unlike swapcontext(3). Each switch is announced to
+// AddressSanitizer and ThreadSanitizer.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +13,21 @@ class Fiber {
  public:
   // The calling thread itself, to switch away from and back to.
   Fiber() noexcept;
-  // Starts body(argument) when it is first switched to; body never returns, it switches away for
+  // Starts body(argument) when it is first switched to; body never returns, but switches away for
   // the last time. Aborts if there is no memory for the stack.
   Fiber(void (*body)(void* argument), void* argument);
-  // The same on memory of the caller's, which outlives the fiber. `size` is a multiple of 16.
+  // The same, but on memory of the caller, which outlives the fiber. `size` is a multiple of 16.
   Fiber(void (*body)(void* argument), void* argument, std::byte* stack, std::size_t size);
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // Another body on the same stack. Precondition: it has switched away for the last time.
+  // Sets another body on the same stack. Precondition: the previous body has switched away for the
+  // last time.
   void restart(void (*body)(void* argument), void* argument) noexcept;
 
-  // Whether `address` is of its stack, and of no function that is still being called. Precondition:
-  // it does not run now.
+  // Whether `address` is in its stack, but not in the frame of an active function. Precondition: it
+  // does not run now.
   bool has_left(const void* address) const noexcept {
     return address >= stack_ && address < stack_pointer_;
   }
@@ -33,8 +35,8 @@ class Fiber {
     return stack_ != nullptr && address >= stack_ && address < stack_ + memory_size_;
   }
 
-  // From `from`, which runs now, to `to`; returns when a fiber switches back. With `last`, `from`
-  // will not run again.
+  // Switches from `from`, which runs now, to `to`; returns when a fiber switches back. With `last`,
+  // `from` will not run again.
   static void switch_to(Fiber& from, Fiber& to, bool last = false) noexcept;
 
  private:
@@ -47,7 +49,7 @@ class Fiber {
   bool owns_memory_ = false;
   void (*body_)(void*) = nullptr;
   void* argument_ = nullptr;
-  // What the sanitizers know the fiber by.
+  // The sanitizers' records of the fiber.
   void* fake_stack_ = nullptr;
   const void* stack_bottom_ = nullptr;
   std::size_t stack_size_ = 0;

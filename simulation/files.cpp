@@ -10,7 +10,7 @@
 namespace halyard::inline v0::sim {
 namespace {
 
-constexpr std::uint64_t kLongest = 3'000;  // nanoseconds that a request is under way
+constexpr std::uint64_t kLongest = 3'000;  // nanoseconds that a request takes
 
 }  // namespace
 
@@ -24,7 +24,7 @@ Files::Files(std::uint64_t seed, std::size_t size, std::size_t part, bool faulty
       capacity_(random_.one_in(3) ? kMaxRequests : random_.between(1, 3)),
       failed_(size / part) {}
 
-// What a handle needs is a descriptor of a regular file: one serves them all.
+// A handle needs the descriptor of a regular file; all handles share this descriptor.
 hal::File Files::open() {
   static const int descriptor = memfd_create("halyard-sim", MFD_CLOEXEC);
   return hal::File::import_descriptor(descriptor).value();
@@ -35,7 +35,7 @@ void Files::start(hal::FileRequest& request) noexcept {
   under_way_.push_back({&request, now + static_cast<Nanoseconds>(random_.below(kLongest))});
 }
 
-// An interruption that came before this call ends it, too.
+// An interruption before this call ends it as well.
 std::size_t Files::reap(std::span<hal::FileRequest*, kMaxRequests> ended, bool wait) noexcept {
   const Nanoseconds now = Clock::steady().now();
   std::size_t count = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Files: a file in memory, as the backend of a simulated runtime's transfers. The seed decides how
-// many requests it takes at a time, how long each is under way, so that they end in any order, how
-// much of it is done, and which are interrupted or fail.
+// many requests it accepts at a time, the duration of each, so that they end in any order, how many
+// bytes each transfers, and which requests are interrupted or fail.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,13 @@ namespace halyard::inline v0::sim {
 
 class Files final : public hal::FileBackend {
  public:
-  // `size` bytes in parts of `part` bytes, which fail by themselves: kDataLoss (EIO) or, of writes,
-  // kResourceExhausted (ENOSPC). `on_write` is called as the first byte of a part is written.
+  // `size` bytes in parts of `part` bytes. Parts fail independently: with kDataLoss (EIO), or for
+  // writes with kResourceExhausted (ENOSPC). `on_write` is called as the first byte of a part is
+  // written.
   Files(std::uint64_t seed, std::size_t size, std::size_t part, bool faulty,
         std::function<void(std::size_t part)> on_write);
 
-  // A handle whose transfers come here, whatever its name.
+  // A handle whose transfers use this backend, whatever its name.
   static hal::File open();
 
   // Whether a request for this part has failed.

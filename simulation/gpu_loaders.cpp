@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// In place of the loader.cpp of each driver: every file is the simulated library in this program.
+// Replaces the loader.cpp of each driver: every file name loads the simulated library in this
+// program.
 #include "simulation/gpu_loaders.h"
 
 #include <utility>

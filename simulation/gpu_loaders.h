@@ -5,8 +5,8 @@
 
 namespace halyard::inline v0::sim {
 
-// Forget the libraries that the driver has loaded, as the end of a process does. No device is open.
-// `in_use`: what the driver keeps of a lost device for good may refer to them.
+// Drop the libraries that the driver has loaded, as the end of a process does. No device is open.
+// `in_use`: resources of a lost device, which the driver leaks, may refer to them.
 void unload_cuda(bool in_use);
 void unload_hip(bool in_use);
 

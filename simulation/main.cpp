@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // halyard-sim: the engine, the hal and the drivers under a seeded scheduler. Seeds run in child
-// processes, so that one that crashes is counted and the others go on.
+// processes, so that a crash is counted and the other seeds still run.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -63,8 +63,8 @@ std::optional<Range> parse_range(const std::string& text) {
   std::_Exit(1);
 }
 
-// One seed, and that it leaves nothing behind: pools that keep what they have once needed are full
-// the second time.
+// Runs a seed and checks that it leaks nothing. Pools that keep memory for reuse are full after the
+// first run, so a seed that leaves memory allocated is repeated.
 sim::SeedResult simulate(std::uint64_t seed, bool trace) {
   sim::SeedResult result;
   for (int turn = 0;; ++turn) {
@@ -77,9 +77,9 @@ sim::SeedResult simulate(std::uint64_t seed, bool trace) {
   }
 }
 
-// What a child tells its parent; shared memory.
+// The progress that a child reports to its parent, in shared memory.
 struct Progress {
-  std::uint64_t done = 0;  // seeds of the range that have ended well, or failed
+  std::uint64_t done = 0;  // seeds of the range that succeeded or failed
   std::uint64_t submissions = 0;
   std::uint64_t faults = 0;
   std::uint64_t points = 0;

@@ -11,8 +11,8 @@
 namespace {
 
 constexpr unsigned char kPoison = 0xdd;
-constexpr std::size_t kLargest = 4096;  // larger blocks go back at once
-constexpr std::size_t kKept = 1 << 16;  // how many blocks are kept at most
+constexpr std::size_t kLargest = 4096;  // larger blocks are freed at once
+constexpr std::size_t kKept = 1 << 16;  // blocks that are kept at most
 
 constinit std::int64_t live = 0;
 constinit void* freed[kKept] = {};

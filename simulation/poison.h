@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// operator new and delete of a program that simulates. What is freed is overwritten and kept until
-// the seed ends, so that a later read finds garbage, and a later write is
-// found.
+// operator new and delete of a program that simulates. Freed memory is overwritten and kept until
+// the seed ends, so that a later read returns garbage and a later write is detected.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@ namespace halyard::inline v0::sim {
 
 // Blocks that are allocated and not freed.
 std::int64_t live_blocks() noexcept;
-// Gives what was freed back. False if it was written to.
+// Returns the freed memory to the system. Returns false if it was written to after it was freed.
 bool release_freed() noexcept;
 
 }  // namespace halyard::inline v0::sim

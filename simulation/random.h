@@ -13,9 +13,9 @@ class Random {
   explicit Random(std::uint64_t seed) noexcept : state_(seed) {}
 
   std::uint64_t next() noexcept { return mix(state_ += 0x9e37'79b9'7f4a'7c15); }
-  // Of [0, count); count > 0. The bias, count / 2^64, does not matter here.
+  // Draws from [0, count); count > 0. The bias, count / 2^64, does not matter here.
   std::uint64_t below(std::uint64_t count) noexcept { return next() % count; }
-  // Of [least, most].
+  // Draws from [least, most].
   std::uint64_t between(std::uint64_t least, std::uint64_t most) noexcept {
     return least + below(most - least + 1);
   }

@@ -26,7 +26,7 @@ namespace {
 constexpr std::uint64_t kMiddle = std::uint64_t{1}
                                   << 63;  // between pct's priorities and the fallen
 
-// Fibers of threads that have ended, for the next ones: a stack costs two system calls.
+// Fibers of ended threads, for reuse, because a new stack costs two system calls.
 std::vector<std::unique_ptr<Fiber>>& spare_fibers() {
   static std::vector<std::unique_ptr<Fiber>> fibers;
   return fibers;
@@ -42,7 +42,7 @@ class Scheduler::Thread {
   void (*body)(void*) = nullptr;
   void* argument = nullptr;
   std::uint64_t priority = 0;
-  const void* address = nullptr;  // what it sleeps on
+  const void* address = nullptr;  // that it sleeps on
   Nanoseconds deadline = 0;
   bool in_time = true;
   bool ended = false;
@@ -111,7 +111,7 @@ void Scheduler::end_of_thread() {
   Thread* const next = choose();
   timeline::active_list = nullptr;
   if (next == nullptr) {
-    // All have ended: back to run().
+    // All threads have ended: return to run().
     running_ = nullptr;
     Fiber::switch_to(*self.fiber, main_, true);
   }
@@ -143,7 +143,7 @@ std::string_view Scheduler::this_name() const noexcept {
 void Scheduler::make_runnable(Thread& thread) {
   thread.address = nullptr;
   runnable_.push_back(&thread);
-  // Pct: it may be the highest now.
+  // With pct, it may now have the highest priority.
   if (options_.policy == Policy::kPct && running_ != nullptr) {
     count_points();
     granted_ = base::schedule_points_left = 0;
@@ -184,7 +184,7 @@ void Scheduler::pause() {
   if (failing_) end_of_report();
   running_->priority = --lowest_;  // pct needs it: a spinner would run for ever
   if (runnable_.size() == 1 && !sleeping_.empty()) {
-    // Alone: what it waits for happens when some time has passed.
+    // All other threads sleep, so the loop waits for a deadline: let some time pass.
     jumped_ += 1'000;
     expire();
   }
@@ -201,7 +201,7 @@ void Scheduler::pause() {
   }
 }
 
-// The thread that runs from here on, and for how long it is not asked again.
+// Chooses the next thread, and the number of points until the next decision.
 void Scheduler::decide() {
   if (running_ == nullptr) return;
   count_points();
@@ -273,7 +273,7 @@ std::uint64_t Scheduler::distance() {
   return falls_.empty() ? std::uint64_t{1} << 20 : std::max(falls_.back(), points_) - points_;
 }
 
-// Points are counted by what is left of those granted.
+// Points are counted as the difference between granted and remaining points.
 void Scheduler::count_points() noexcept {
   const std::int64_t left = std::max<std::int64_t>(base::schedule_points_left, 0);
   points_ += static_cast<std::uint64_t>(granted_ - left) + (base::schedule_points_left < 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Scheduler: the only thread of a simulation. Simulated threads are fibers; which of them runs next
-// is decided at schedule points (every access to a base::Atomic, every lock, futex and start or end
-// of a thread), from the seed alone, so that a seed replays exactly.
+// Scheduler: the only thread of a simulation. Simulated threads are fibers; the seed decides which
+// of them runs next at each schedule point (every access to a base::Atomic, every lock, futex and
+// start or end of a thread), so that a seed replays exactly.
 //
 //   uniform   at random distances any thread that can run is next, with equal chances
 //   pct       each thread has a random priority, the highest runs; at `depth` random points the
@@ -10,9 +10,9 @@
 //             Probabilistic Guarantees of Finding Bugs", ASPLOS 2010)
 //
 // Time is virtual: it advances by kPointTime per schedule point and jumps to the next deadline when
-// no thread can run; now and then, if `hasty`, also while some can.
+// no thread can run; if `hasty`, it occasionally jumps while some can.
 //
-// A run that fails ends at once: it reports, and the process exits. Nothing is unwound.
+// A failing run reports and exits the process at once, without unwinding.
 #pragma once
 
 #include <cstddef>
@@ -39,12 +39,12 @@ class Scheduler {
     std::uint64_t seed = 0;
     Policy policy = Policy::kUniform;
     std::uint32_t mean_distance = 8;  // uniform: schedule points between decisions
-    std::uint32_t depth = 3;          // pct: how often a thread falls
-    std::uint32_t length = 5'000;     // pct: among how many points
+    std::uint32_t depth = 3;          // pct: the number of falls
+    std::uint32_t length = 5'000;     // pct: the number of points among which falls are drawn
     bool hasty = false;               // deadlines may pass while threads could run
     bool spurious = false;            // waits on futexes end early, weak exchanges fail
     bool trace = false;               // print what happens
-    // All threads sleep, and the first deadline is further away: a wake-up was lost.
+    // If all threads sleep and the first deadline is further away, a wake-up was lost.
     Nanoseconds longest_idle = Deadline::kForeverTime;
   };
   // More schedule points than any sound run needs.
@@ -57,7 +57,7 @@ class Scheduler {
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  // The one that runs, or null.
+  // The running scheduler, or null.
   static Scheduler* current() noexcept { return current_; }
 
   // Runs body(argument) as the first thread, until it and all others have ended.
@@ -72,17 +72,18 @@ class Scheduler {
   std::uint64_t this_thread() const noexcept;
   std::string_view this_name() const noexcept;
 
-  // Sleeps on `address` until it is woken, or until `deadline`: then false. May wake early.
+  // Sleeps on `address` until it is woken; returns false if `deadline` passes first. May wake
+  // early.
   bool sleep(const void* address, Nanoseconds deadline);
   void wake(const void* address, int count);
   // Lets time pass for this thread.
   void sleep_for(Nanoseconds duration);
-  // Others run first, those that spin too last.
+  // Lets other threads run first; of those, spinning threads run last.
   void pause();
   void decide();
 
   Nanoseconds now() const noexcept;
-  // For whatever is not the choice of a thread.
+  // For all random choices other than that of the next thread.
   Random& random() noexcept { return random_; }
 
   bool spurious() noexcept { return options_.spurious && choices_.one_in(16); }
@@ -90,14 +91,15 @@ class Scheduler {
   bool tracing() const noexcept { return options_.trace; }
   void trace(std::string_view text);
   [[noreturn]] void fail(std::string_view what);
-  // What fail() appends; null: nothing.
+  // Returns a text that fail() appends. May be null.
   std::string (*describe)() = nullptr;
-  // Called wherever another thread may go on; takes no time, and may read every base::Atomic.
+  // Called at each point at which another thread may run. Takes no simulated time, and may read
+  // every base::Atomic.
   void (*step)() = nullptr;
 
   // --- afterwards -------------------------------------------------------------------------------
 
-  // Differs where any decision differed.
+  // A hash of all decisions.
   std::uint64_t schedule() const noexcept { return schedule_; }
   std::uint64_t points() const noexcept;
 
@@ -118,7 +120,7 @@ class Scheduler {
   Random random_;
   Random choices_;
   std::vector<std::unique_ptr<Thread>> threads_;
-  std::vector<Thread*> runnable_;  // the running one among them
+  std::vector<Thread*> runnable_;  // including the running thread
   std::vector<Thread*> sleeping_;
   Thread* running_ = nullptr;
   Fiber main_;

@@ -22,7 +22,7 @@ Scheduler::Options scheduling(std::uint64_t seed, const Plan& plan) {
           .length = kLengths[random.below(3)],
           .hasty = random.one_in(4),
           .spurious = plan.spurious,
-          // What a lost notice or a fault holds up is found by looking now and then.
+          // Work that hangs because of a lost notice or a fault is found by polling.
           .longest_idle = plan.options.native.notices_lost != 0 || plan.loses_devices
                               ? Deadline::kForeverTime
                               : 5'000'000};
@@ -30,7 +30,7 @@ Scheduler::Options scheduling(std::uint64_t seed, const Plan& plan) {
 
 template <class Program>
 SeedResult run(const Plan& plan, const Scheduler::Options& options) {
-  static Program* program = nullptr;  // that runs
+  static Program* program = nullptr;  // the running program
   SeedResult result;
   Scheduler scheduler(options);
   Program here(plan);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One seed: plan, scheduler and world together.
+// Runs a seed: plan, scheduler and world together.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ struct SeedResult {
   std::uint64_t points = 0;
   std::uint64_t submissions = 0;
   std::uint64_t faults = 0;
-  bool may_keep = false;  // memory may be left for good
+  bool may_keep = false;  // memory may be leaked
 };
 
-// Ends the process with status 1, and a report on standard error, if anything does not hold.
-// `trace`: prints the plan and what happens.
+// If a check fails, reports it on standard error and ends the process with status 1. `trace` prints
+// the plan and the events.
 SeedResult simulate(std::uint64_t seed, bool trace = false);
-// The same with another plan, or scheduled otherwise.
+// The same with a given plan and given options of the scheduler.
 SeedResult simulate(const Plan& plan, const Scheduler::Options& options);
 
 }  // namespace halyard::inline v0::sim

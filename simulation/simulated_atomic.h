@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // base::Atomic of a simulation build: a std::atomic whose every access is a schedule point, where
-// the simulation may switch to another thread. Every access is sequentially consistent, whatever
-// order it names: weak memory is not simulated.
+// the simulation may switch to another thread. Every access is sequentially consistent, regardless
+// of its order argument: weak memory is not simulated.
 //
 // simulation/scheduler.h decides at some of the points and ignores the accesses.
 // simulation/explore/explorer.h decides at every point, by the accesses that the threads are about
@@ -22,9 +22,9 @@ enum class Touch : std::uint8_t { kRead, kWrite };
 extern constinit std::int64_t schedule_points_left;
 // Lets the simulation choose a thread before `address` is accessed. Defined by simulation/.
 void decide_schedule(const void* address, Touch touch) noexcept;
-// True if a compare_exchange_weak fails although the value is the expected one.
+// True if a compare_exchange_weak is to fail spuriously.
 bool weak_exchange_fails() noexcept;
-// One round of a spin loop: lets other threads run first.
+// A round of a spin loop: lets other threads run first.
 void spin_pause() noexcept;
 inline void spin_yield() noexcept { spin_pause(); }
 
@@ -98,7 +98,7 @@ class Atomic {
   std::atomic<T> value_{};
 };
 
-// The explorer skips orders in which the next access would only find that it has to wait.
+// Lets the explorer skip orders in which the next access would only find that it has to wait.
 template <class T>
 void only_when(const Atomic<T>& word, std::type_identity_t<T> value) noexcept {
   if (schedule_points_left >= 0) [[likely]]

@@ -12,7 +12,7 @@
 
 namespace halyard::inline v0::sim {
 
-// y += a * x, from the end of x on. Restarts at the end of x when y is longer.
+// y += a * x, with x reversed. Restarts at the end of x when y is longer.
 inline constexpr async::Kernel<void(Element, const Tensor&, Tensor&)> kAddReversed{"add_reversed",
                                                                                    "simulated"};
 inline void add_reversed(Element a, std::span<const Element> x, Contents& y) {
@@ -25,7 +25,7 @@ inline void add_and_swap(Contents& x, Contents& y) {
   for (std::size_t i = 0; i < y.size(); ++i) x[i] = std::exchange(y[i], x[i] + y[i]);
 }
 
-// A part of a share, from element `first` on.
+// A part of a share that begins at element `first`.
 struct Part {
   static Part any(Random& random, std::size_t size) {
     const std::size_t first = random.below(size);

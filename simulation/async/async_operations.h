@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations over Context that copy, fill and update, written as a user of async writes them.
+// Operations over Context that copy, fill and update, written in the way of a user of async.
 #pragma once
 
 #include <cstddef>

@@ -237,8 +237,8 @@ void AsyncProgram::lose(std::uint32_t device) {
 }
 
 // Plants a fault: loses a device, fails a launch, fails a load of kernels, or has an operation
-// allocate more memory than there is. Another operation uses the tensor that the last one would
-// have returned.
+// allocate more memory than there is. A further operation uses the tensor that the failed
+// allocation would have returned.
 void AsyncProgram::break_something(Actor& actor) {
   if (devices_.empty()) return;  // of an errand that resumes at the end
   Random& random = actor.random;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// AsyncProgram: a program over halyard/async.h, run on a runtime of its own, and the checks during
-// and after the run. Its hosts draw their actions from the seed as they run: they grow trees of
+// AsyncProgram: a program over halyard/async.h, run on its own runtime, and the checks during and
+// after the run. Its hosts draw their actions from the seed as they run: they grow trees of
 // operations over the tensors in common slots, await them in every way the API has, and drop
 // whatever can be dropped.
 //
 // A tensor has one owner or is only read, so its contents are known when its tree is built. The
-// reference is a vector next to each tensor with these contents. It knows nothing of how the
-// library orders its submissions. The invariants:
+// reference is a vector next to each tensor with these contents. It is independent of the library's
+// order of submissions. The invariants:
 //
-//   - to_host returns what the reference says, whatever else happened meanwhile;
+//   - to_host returns the reference's result, whatever else happened meanwhile;
 //   - an await that fails has a cause: exhausted memory, a fault of its device, a fault of an
-//     operation of its own, or a tree that failed for such a cause; that tree was to write what it
-//     uses, or to read what it writes;
+//     operation of its own, or the failure for such a cause of another tree, which was to write
+//     tensors that this tree uses, or to read tensors that it writes;
 //   - each await ends; all memory returns to its pools when the tensors are gone, and to the
 //     device when the devices are gone; nothing is allocated at the end.
 #pragma once
@@ -48,12 +48,12 @@ class AsyncProgram {
   // Called on a simulated thread. Fails the simulation when an invariant is violated.
   void run();
 
-  // A hash of what was run, without the order.
+  // A hash of the steps that ran, independent of their order.
   std::uint64_t program() const noexcept;
   std::uint64_t submissions() const noexcept { return trees_.size(); }
   std::uint64_t faults() const noexcept { return faults_; }
   std::string dump();
-  // A device that was lost may keep what it was given for good.
+  // A lost device may leak the resources that it holds.
   bool may_keep() const noexcept { return gpu_ != nullptr && plan_.loses_devices; }
 
  private:
@@ -64,7 +64,7 @@ class AsyncProgram {
     enum class Outcome : std::uint8_t { kUnknown, kDone, kCancelled, kFailed };
     std::uint32_t number;
     std::uint32_t device;
-    std::uint32_t devices;        // a bit for each, including the sources of what it uses
+    std::uint32_t devices;        // a bit for each, including the sources of its tensors
     async::QueueRef queue;        // where it runs; held until then, as handles keep devices open
     async::Runtime runtime;       // or the runtime that chooses the place
     std::size_t size;             // of its tensors, in elements
@@ -80,7 +80,7 @@ class AsyncProgram {
     std::vector<const Tree*> operands{};  // their work must complete before
   };
   using Users = std::vector<const Tree*>;
-  // A tensor, in whichever way it is owned, and its contents.
+  // A tensor, with any kind of ownership, and its contents.
   struct Array {
     std::variant<std::monostate, Tensor, Shared, Partition> handle{};
     Contents contents{};  // empty: it got no memory
@@ -92,7 +92,7 @@ class AsyncProgram {
     async::BoxedOperation<Tensor> operation;
     Contents contents;
   };
-  // A function that puts its argument into a slot. Where map() calls it, as the tree is submitted,
+  // A function that puts its argument into a slot. map() calls it when the tree is submitted, so
   // other trees use that tensor before it is written.
   struct Destination {
     template <class Handle>

@@ -69,7 +69,7 @@ template <class Op, class Take>
 Errand::Started AsyncProgram::run_errand(Errand&, AsyncProgram& program, Tree& tree,
                                          std::uint64_t seed, async::DeviceFuture<Op> future,
                                          Take take) {
-  // A tree that has ended keeps nothing.
+  // A tree that has ended owns nothing.
   program.ended(tree, co_await async::as_result(std::move(future)), std::move(take));
   Actor actor{Random(seed), {}, false};
   actor.devices.resize(program.plan_.devices);
@@ -80,7 +80,7 @@ Errand::Started AsyncProgram::run_errand(Errand&, AsyncProgram& program, Tree& t
 template <class Answer, class Take>
 void AsyncProgram::ended(Tree& tree, Answer answer, Take take) {
   tree.status = answer.status();
-  // Without a request it has failed with a tree that was stopped (check_failures()).
+  // Without a stop request, it failed because of another tree that was stopped (check_failures()).
   const bool cancelled =
       (tree.status.code() == StatusCode::kCancelled && tree.stop.stop_requested()) ||
       (tree.status.code() == StatusCode::kDeadlineExceeded && tree.has_deadline);

@@ -14,7 +14,7 @@
 namespace halyard::inline v0::sim {
 namespace {
 
-// Longer than all work in flight takes, and longer than any completion stays unnoticed.
+// Longer than the duration of all work in flight, and longer than any completion stays unnoticed.
 constexpr Nanoseconds kLongest = 10'000'000'000;
 
 }  // namespace
@@ -68,9 +68,9 @@ void AsyncProgram::end_errands() {
   }
 }
 
-// Waits until the memory of the tensors, which are all gone, is back: it returns when the devices
-// have finished with it. Without demand for memory the library need not notice that. Trimming a
-// pool checks the progress of its device.
+// Waits until the memory of all tensors, which are destroyed, has returned to the pools, which
+// happens once the devices have finished with it. Without demand for memory the library need not
+// notice that, but trimming a pool checks the progress of its device.
 void AsyncProgram::wait_for_memory() {
   // Work that waits natively for a lost device keeps its memory as long as its own device is open
   // (rule 27).
@@ -89,7 +89,7 @@ void AsyncProgram::wait_for_memory() {
   const Nanoseconds until = scheduler.now() + kLongest;
   while (std::ranges::any_of(pools, is_used)) {
     check(scheduler.now() < until, "a tensor's memory does not return to its pool");
-    // All pools, as work of one device may keep memory of another.
+    // Check all pools, because work of a device may hold memory of another device.
     for (const hal::Pool& pool : pools) check(pool.trim().ok(), "a pool cannot be trimmed");
     scheduler.sleep_for(1'000'000);
   }
@@ -113,7 +113,7 @@ bool AsyncProgram::any_device(const Tree& tree, F&& holds) const {
   return false;
 }
 
-// A native call that fails belongs to one submission, so to one tree and its dependents.
+// A failed native call belongs to one submission, so it affects one tree and its dependents.
 void AsyncProgram::check_failures() const {
   std::vector<std::uint32_t> left = failed_calls_;
   for (const Tree& tree : trees_) {
@@ -125,8 +125,8 @@ void AsyncProgram::check_failures() const {
     if (inherited || code != StatusCode::kResourceExhausted || may_be_exhausted(tree)) {
       continue;
     }
-    // The call is one of the device that the message names. A slab allocation that fails fails all
-    // trees that wait for the slab.
+    // The message names the device of the call. A failed slab allocation fails all trees that wait
+    // for the slab.
     const std::string_view message = tree.status.message();
     const bool of_slab = message.find(": allocate: ") != std::string_view::npos;
     const auto take = [&](std::uint32_t device) {
@@ -141,9 +141,9 @@ void AsyncProgram::check_failures() const {
   }
 }
 
-// Whether `tree` may have failed with `code` because of another tree, which was to write what it
-// uses or to read what it writes. The outcome of a tree that no actor awaited to its end is
-// unknown. A tree that is done may have passed on what it has not touched.
+// Whether `tree` may have failed with `code` because of another tree, which was to write tensors
+// that it uses or to read tensors that it writes. The outcome of a tree that no actor awaited to
+// its end is unknown. A completed tree may have passed on failed tensors that it did not access.
 bool AsyncProgram::inherits(const Tree& tree, StatusCode code) const {
   std::vector<bool> seen(trees_.size());
   std::vector<const Tree*> left = tree.operands;
@@ -174,7 +174,7 @@ bool AsyncProgram::may_cause(const Tree& tree, StatusCode code) const {
       return std::ranges::any_of(std::views::iota(0u, plan_.devices), lost);
     case StatusCode::kResourceExhausted:
       return any_device(tree, failed_call) || may_be_exhausted(tree);
-    case StatusCode::kCancelled:  // it was given up, and found no memory
+    case StatusCode::kCancelled:  // it was abandoned, and found no memory
       return (tree.stop.stop_requested() || tree.status.code() != StatusCode::kCancelled) &&
              may_cause(tree, StatusCode::kResourceExhausted);
     case StatusCode::kDataLoss:  // or an image that a call of the library refuses

@@ -32,7 +32,7 @@ AsyncProgram::Draft AsyncProgram::compute(Random& random, Tree& tree, Draft draf
               std::move(contents)};
     }
     case 1:
-    case 2: {  // a part of a share that may be in a slot, too
+    case 2: {  // a part of a share that may also be in a slot
       const Part part = Part::any(random, tree.size);
       add_reversed(a, part(operand), contents);
       auto share = std::move(other) | async::share |

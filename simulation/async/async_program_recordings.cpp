@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // AsyncProgram: recordings of trees and of functions, and their replays, while other trees use the
-// same tensors. One thread at a time submits replays and the operations that read an output: it
-// holds the recording's lock. So the contents of the recording's memory are known at submission.
+// same tensors. A lock of the recording serializes the submission of replays and of operations that
+// read an output. So the contents of the recording's memory are known at submission.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -116,7 +116,7 @@ struct AsyncProgram::Reading {
   std::shared_ptr<Contents> contents;
 };
 
-// A copy of that part on the device. It follows another replay where that needs no arrays.
+// A copy of that part on the device. It follows another replay if that needs no arrays.
 struct AsyncProgram::Called {
   using Output = Tensor;
   Result<Tensor> execute(async::Context& context) && {
@@ -146,7 +146,7 @@ auto tree_of(Own first, Own second, std::shared_ptr<const Steps> steps,
          });
 }
 
-// The same steps as a function of the arrays, with parts that are shared and taken apart.
+// The same steps as a function of the arrays, with shared and split parts.
 auto function_of(Own first, Own second, std::shared_ptr<const Steps> steps,
                  std::optional<Shared> given) {
   return [=, first = std::move(first), second = std::move(second)](Shared read,
@@ -262,7 +262,7 @@ AsyncProgram::Draft AsyncProgram::replay(Random& random, Tree& tree, Draft draft
     read = std::move(other.operation) | map(async::share) | boxed;
   }
   Cells<Contents> after = cells;
-  after[0] = after[1] = Contents(tree.size);  // whatever the cells hold
+  after[0] = after[1] = Contents(tree.size);  // whatever the contents of the cells
   after[static_cast<std::size_t>(Cell::kGiven)] = recording->given.contents;
   carry_out(*recording->steps, after);
   return {Replayed{&tree, std::move(recording), std::move(draft.operation), std::move(read),

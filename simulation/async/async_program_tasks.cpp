@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// AsyncProgram: operations that several trees are made of, trees side by side in a nursery, and
-// requests of a small pool.
+// AsyncProgram: operations that several trees share, concurrent trees in a nursery, and requests to
+// a small pool.
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -82,7 +82,7 @@ async::Task<> AsyncProgram::run_nursery(const AsyncProgram& program,
                 "a nursery was joined, and has children");
 }
 
-// The children wait for their devices on one thread. One that ends may stop them all.
+// The children wait for their devices on a single thread. A child that ends may stop them all.
 void AsyncProgram::run_children(Actor& actor) {
   if (!runtime_ || !actor.may_block) return;
   const async::Runtime runtime = runtime_;
@@ -113,7 +113,7 @@ void AsyncProgram::run_children(Actor& actor) {
 
 // --- a small pool -------------------------------------------------------------------------------
 
-// Holds one array and asks for two more, while others do so, too.
+// Holds an array and requests two more, while others do the same.
 async::Task<> AsyncProgram::request(Actor& actor, std::uint32_t device, std::size_t& ended_count) {
   Random& random = actor.random;
   const hal::Pool pool = small_pools_[device];
@@ -148,8 +148,8 @@ async::Task<> AsyncProgram::request(Actor& actor, std::uint32_t device, std::siz
   ++ended_count;
 }
 
-// Requests that hold what the others wait for come free at their deadlines. After them the pool
-// serves one that has none.
+// Requests that hold memory for which the others wait release it at their deadlines. After that,
+// the pool serves a request without a deadline.
 void AsyncProgram::use_small_pool(Actor& actor) {
   if (!runtime_ || !actor.may_block) return;
   const async::Runtime runtime = runtime_;

@@ -26,7 +26,7 @@ enum class Cell : std::uint8_t {
   kWritten,  // a tensor that each replay brings
   kRead,     // a share that each replay brings
   kCopy,     // a copy of kRead, by a part of the tree that two others share
-  kGiven,    // a share that the recording has
+  kGiven,    // a share that the recording owns
   kCount
 };
 constexpr bool is_shared(Cell cell) noexcept { return cell >= Cell::kRead; }
@@ -38,13 +38,13 @@ struct Step {
   Kind kind = Kind::kFill;
   Cell target = Cell::kFirst, source = Cell::kFirst;  // kSwap, kAddAndSwap: of both own
   Contents values{};                                  // kFill, kAddReversed: the first of them
-  Part part{};                                        // kAddReversed: of a source that is a share
-  std::uint64_t tile = 1;                             // of what a kernel writes
+  Part part{};                                        // kAddReversed: the share of the source
+  std::uint64_t tile = 1;                             // of a kernel's output
 };
 using Steps = std::vector<Step>;
 
-// The result in kWritten depends only on what a replay brings, so it is known at the replay.
-// `is_scratch`: marks an own cell as written first, as it holds nothing.
+// The result in kWritten depends only on the inputs of a replay, so it is known at the replay.
+// `is_scratch`: marks an own cell whose first access must be a write, because it has no contents.
 Steps draw_steps(Random& random, std::size_t size, bool has_slots, bool has_given,
                  std::array<bool, 2> is_scratch);
 void carry_out(const Steps& steps, Cells<Contents>& cells);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Errand: a coroutine outside Halyard, such as an executor of a user's has. It starts at once and
+// Errand: a coroutine outside Halyard, such as those of a user's executor. It starts at once and
 // resumes on the thread that resumes it. Any other thread can destroy it whenever it is suspended,
-// even while a thread is about to resume it. For that an awaiter gets the handle of a Relay, which
-// checks that the errand still exists, and not the errand's own.
+// even while a thread is about to resume it. Therefore an awaiter gets the handle of a Relay
+// instead of the errand's own; the Relay checks that the errand still exists.
 //
 // It locks nothing: in a simulation no other thread runs between two schedule points. Awaiters are
-// in public headers, whose atomics are no schedule points, so there is one before and one after.
+// in public headers, whose atomics are not schedule points; an explicit schedule point precedes and
+// follows each await.
 #pragma once
 
 #include <coroutine>
@@ -32,7 +33,7 @@ class Errand {
   Errand() = default;
   Errand(const Errand&) = delete;
   Errand& operator=(const Errand&) = delete;
-  // Precondition: it has ended, and everything that might have resumed it is gone.
+  // Precondition: it has ended, and nothing can resume it any more.
   ~Errand() {
     if (coroutine_) coroutine_.destroy();
   }
@@ -52,7 +53,7 @@ class Errand {
  private:
   enum class Phase : std::uint8_t { kRuns, kSuspended, kEnded };
 
-  // The relay of one await: resumed at most once.
+  // The relay of a single await: resumed at most once.
   class Relay {
    public:
     struct promise_type {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arrays, and copies of consecutive bytes of those of one dimension.
+// Arrays, and copies of consecutive bytes of one-dimensional arrays.
 #include "simulation/cuda/abi.h"
 #include "simulation/gpu/array.h"
 #include "simulation/gpu/copy.h"
@@ -16,7 +16,7 @@ Result create_flat(Call& call, Array* array, const Array2D* shape) {
                       {shape->width, shape->height, 0, shape->format, shape->channels, 0});
 }
 
-// A copy of consecutive bytes of an array of one dimension.
+// Consecutive bytes of a one-dimensional array: an end of a copy.
 struct ArrayPart {
   Array array = nullptr;
   std::size_t offset = 0;

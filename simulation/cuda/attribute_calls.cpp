@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attributes of streams and of kernel nodes. Those that a launch obeys are the priority, which here
-// is only kept, and "cooperative"; the others are hints.
+// Attributes of streams and of kernel nodes. A launch obeys only the priority, which is merely
+// stored here, and "cooperative"; the others are hints.
 #include <algorithm>
 #include <cstring>
 

@@ -10,7 +10,7 @@
 namespace halyard::inline v0::sim::cuda {
 namespace {
 
-// zstd.h: the number of bytes written, or an error, which is larger than any of them.
+// zstd.h: returns the number of bytes written, or an error, which is larger than any such number.
 using ZstdDecompress = std::size_t (*)(void*, std::size_t, const void*, std::size_t);
 
 ZstdDecompress find_zstd() {
@@ -29,7 +29,7 @@ std::optional<std::string> decompress_lz4(std::string_view block, std::size_t si
   result.reserve(size);
   std::size_t at = 0;
   const auto byte = [&] { return static_cast<std::uint8_t>(block[at++]); };
-  // A length of 15 goes on in bytes until one of them is not 255.
+  // A length of 15 continues in further bytes, up to the first that is not 255.
   const auto read_length = [&](std::size_t& length) {
     if (length != 15) return true;
     for (;;) {
@@ -56,7 +56,7 @@ std::optional<std::string> decompress_lz4(std::string_view block, std::size_t si
     if (offset == 0 || offset > result.size() || length > size - result.size()) {
       return std::nullopt;
     }
-    // The match may overlap what it writes.
+    // The match may overlap its own output.
     for (std::size_t i = 0; i < length; ++i) result.push_back(result[result.size() - offset]);
   }
   if (result.size() != size) return std::nullopt;

@@ -10,11 +10,12 @@
 
 namespace halyard::inline v0::sim::cuda {
 
-// An LZ4 block without a frame. nullopt if it is not one of exactly `size` bytes.
+// Decompresses an LZ4 block without a frame. Returns nullopt if the result is not exactly `size`
+// bytes.
 std::optional<std::string> decompress_lz4(std::string_view block, std::size_t size);
 
-// A Zstandard frame, by libzstd.so.1 of the system. nullopt if it is not one of exactly `size`
-// bytes, or if the system has no such library: see has_zstd().
+// Decompresses a Zstandard frame with the system's libzstd.so.1. Returns nullopt if the result is
+// not exactly `size` bytes, or if the system does not have the library: see has_zstd().
 std::optional<std::string> decompress_zstd(std::string_view frame, std::size_t size);
 bool has_zstd();
 

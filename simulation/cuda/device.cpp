@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Initialisation, and what devices say of themselves. The figures are those of a small GPU of the
-// compute capability, not of a product.
+// Initialisation, and the properties of devices. The figures are those of a small fictitious GPU of
+// the compute capability.
 #include "simulation/cuda/device.h"
 
 #include <algorithm>

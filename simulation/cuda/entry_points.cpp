@@ -32,7 +32,7 @@ const ErrorText* find_error(int value) {
 constexpr std::uint64_t kFlagLegacy = 1, kFlagPerThread = 2;
 enum Status : int { kFound = 0, kNotFoundSymbol = 1, kTooNew = 2 };
 
-// Since this version, cuda.h maps these names to others (its section of defines at the top).
+// The version since which cuda.h maps these names to others (its section of defines at the top).
 constexpr struct {
   std::string_view name, other;
   int version;
@@ -56,14 +56,15 @@ Result get_proc_address(const char* symbol, void** function, int version, std::u
     if (name.name != wanted) continue;
     is_known = true;
     if (name.version > version || (name.is_per_thread && !per_thread)) continue;
-    // The highest version; of those the form for the stream that the flags ask for.
+    // Select the highest version, and of those the form for the default stream that the flags
+    // request.
     if (best == nullptr || name.version > best->version ||
         (name.is_per_thread && !best->is_per_thread)) {
       if (best != nullptr && best->is_per_thread && !name.is_per_thread) continue;
       best = &name;
     }
   }
-  // cuda.h: an unknown name is no error; the pointer is null.
+  // cuda.h: an unknown name is not an error; the pointer is null.
   if (status != nullptr) *status = best != nullptr ? kFound : is_known ? kTooNew : kNotFoundSymbol;
   if (best != nullptr) *function = reinterpret_cast<void*>(best->function);
   return kSuccess;

@@ -17,7 +17,7 @@ KernelParams with_context(const KernelParamsV1& params) {
   return whole;
 }
 
-// The context of a copy or memset node: the one given, else the current one.
+// The context of a copy or memset node: the given context, or the current context if that is null.
 Result context_of(Context handle, ContextState*& context) {
   context = handle != nullptr ? resolve(handle) : this_thread().current();
   return context != nullptr ? kSuccess : kInvalidContext;
@@ -54,7 +54,8 @@ Result make_any(const NodeParams* params, Work& work) {
   return work_of(*params, this_thread().current(), work);
 }
 
-// The node keeps the packed parameters; these pointers are into it, valid until they are replaced.
+// The node owns the packed parameters. These pointers refer to them and are valid until the
+// parameters are replaced.
 Result read_kernel(GraphNode handle, KernelParams& params) {
   const auto* const work = work_of_node<KernelWork>(handle);
   HALYARD_GPU_REQUIRE(work != nullptr, kInvalidValue);

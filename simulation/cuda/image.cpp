@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a program loads: PTX text, a fatbin that holds PTX, or a cubin, which cannot be executed.
+// Images that a program loads: PTX text, a fatbin that holds PTX, or a cubin, which cannot be
+// executed.
 #include "simulation/cuda/image.h"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ struct FatbinEntry {
   std::uint32_t unknown2[2];
   std::uint32_t capability;
 };
-// Behind it, as nvcc 11 to 13 write it with each -compress-mode.
+// Follows the entry; as nvcc 11 to 13 write it with each -compress-mode.
 struct FatbinEntryTail {
   std::uint32_t name_offset, name_size;
   std::uint64_t flags;
@@ -75,7 +76,7 @@ Result read_entry(const FatbinEntry& entry, const FatbinEntryTail& tail, const c
   return kSuccess;
 }
 
-// The PTX of the highest capability that the device has.
+// Reads the PTX of the highest capability that the device supports.
 Result read_fatbin(const void* image, std::size_t bytes, const ptx::Limits& limits,
                    std::vector<ImageText>& texts) {
   FatbinHeader header;
@@ -120,7 +121,7 @@ Result read_fatbin(const void* image, std::size_t bytes, const ptx::Limits& limi
   return kSuccess;
 }
 
-// The linker's container: this, then each text behind a header of its own.
+// The header of the linker's container. The texts follow it, each after a LinkedText.
 struct LinkedHeader {
   std::uint32_t magic, count;
 };
@@ -262,14 +263,14 @@ std::string pack_texts(const std::vector<ImageText>& texts) {
 Result find_texts(const void* image, std::size_t size, const ptx::Limits& limits,
                   std::vector<ImageText>& texts) {
   std::uint32_t magic = 0;
-  // Text may be shorter than four bytes, with its zero.
+  // Text, with its zero, may be shorter than the four bytes of a magic number.
   const auto* const bytes = static_cast<const char*>(image);
   for (std::size_t i = 0; i < 4; ++i) {
     std::memcpy(reinterpret_cast<char*>(&magic) + i, bytes + i, 1);
     if (bytes[i] == '\0') break;
   }
   if (magic == kWrapperMagic) {
-    // It refers to memory, so that no file is one.
+    // A wrapper points to memory, so a file cannot be a wrapper.
     HALYARD_GPU_REQUIRE(size == kUnknownSize, kInvalidImage);
     FatbinWrapper wrapper;
     std::memcpy(&wrapper, image, sizeof wrapper);

@@ -14,7 +14,7 @@ struct LinkState {
   JitOptions options;
   std::vector<ImageText> texts;
   std::string result;
-  bool is_complete = false;  // cuLinkComplete was called, with success or without
+  bool is_complete = false;  // cuLinkComplete was called, successfully or not
 };
 
 namespace {
@@ -276,7 +276,7 @@ Result add_to_link(Link handle, const void* data, std::size_t size, unsigned cou
   LinkState* const link = resolve(handle);
   HALYARD_GPU_REQUIRE(link != nullptr, kInvalidHandle);
   HALYARD_GPU_REQUIRE(data != nullptr && size != 0 && !link->is_complete, kInvalidValue);
-  const std::string image(static_cast<const char*>(data), size);  // with a zero behind it
+  const std::string image(static_cast<const char*>(data), size);  // zero-terminated
   // cuda.h, cuLinkAddData: "Options to be applied only for this input (overrides options from
   // cuLinkCreate)"
   JitOptions jit;
@@ -334,7 +334,7 @@ HALYARD_GPU_EXPORT Result cuLinkAddData(Link link, int, const void* data, std::s
   return add_to_link(link, data, size, count, options, values);
 }
 
-// The "cubin" is the PTX, or all PTX in a container, which cuModuleLoadData takes as well.
+// The "cubin" is the PTX, or a container of all PTX, both of which cuModuleLoadData accepts.
 HALYARD_GPU_EXPORT Result cuLinkComplete(Link handle, void** cubin, std::size_t* size) {
   HALYARD_GPU_CALL(cuLinkComplete, kNamed);
   LinkState* const link = resolve(handle);

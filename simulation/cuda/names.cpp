@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulation/cuda/names.h"
 
-// Their types are those of the sources that define them; here only addresses are taken.
+// Other sources define the functions with their types; here only their addresses are taken.
 #define HALYARD_CUDA_NAME(exported, name, version, per_thread) extern "C" int exported();
 #include "simulation/cuda/names.inc"
 #undef HALYARD_CUDA_NAME

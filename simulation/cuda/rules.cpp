@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is CUDA's own in the core.
+// CUDA's rules for the core that is shared with HIP.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -23,7 +23,7 @@ constexpr NamedResult kResults[] = {
 #undef HALYARD_CUDA_ERROR
 };
 
-// With or without CUDA_ERROR_.
+// The name may omit CUDA_ERROR_.
 int number_of(std::string_view name) {
   constexpr std::string_view kPrefix = "CUDA_ERROR_";
   for (const NamedResult& result : kResults) {
@@ -98,9 +98,9 @@ constexpr DeviceLimits kLimits{.multiprocessors = 8,
                                .least_priority = 0,
                                .greatest_priority = -5};
 
-// cuda.h, CUDA_ERROR_ILLEGAL_ADDRESS: "the process must be terminated and relaunched". An H200
-// gave no new context; what other devices do was not seen. A program that goes on with them has
-// luck, which adversarial mode takes away.
+// cuda.h, CUDA_ERROR_ILLEGAL_ADDRESS: "the process must be terminated and relaunched". An H200 gave
+// no new context; the behaviour of other devices was not observed. They stay usable here, except in
+// adversarial mode.
 FaultReach fault_reach() {
   return options().adversarial ? FaultReach::kProcess : FaultReach::kDevice;
 }

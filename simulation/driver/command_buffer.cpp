@@ -50,11 +50,11 @@ void run_command(const hal::Command& command, const hal::BoundRange* table) noex
 
 }  // namespace
 
-// One after another, in any order that barriers, events and edges leave open.
+// Runs commands sequentially, in any order that barriers, events and edges permit.
 void CommandBuffer::run(const hal::BoundRange* table) const noexcept {
   Random& random = Scheduler::current()->random();
   std::vector<bool> done(recording_.commands.size());
-  // One that has not run, and that `command` runs after; or `command`.
+  // Returns a predecessor of `command` that has not run yet, or `command` if all have run.
   const auto before = [&](std::uint32_t command) {
     const auto edge = std::ranges::find_if(recording_.edges, [&](const hal::CommandEdge& each) {
       return each.after == command && !done[each.before];

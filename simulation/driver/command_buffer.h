@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a simulated device does: the commands of an operation, in any order that they leave open; in
-// the recorded order if they come in parts.
+// Runs the commands of an operation on a simulated device, in any order that their dependencies
+// permit, or in the recorded order if the operation is issued in parts.
 #pragma once
 
 #include <algorithm>
@@ -25,10 +25,10 @@ class CommandBuffer final : public hal::NativeCommands {
   void run_part(timeline::CommandSpan part, const hal::BoundRange* table) const noexcept;
 
  private:
-  const hal::RecordedCommands recording_;  // what it points to lives as long
+  const hal::RecordedCommands recording_;  // its pointers stay valid as long
 };
 
-// What a stream is to run for it, while the operation lives.
+// The function that a stream runs for `issue`. Valid while the operation lives.
 std::function<void()> work_of(const timeline::Issue& issue);
 
 std::byte* address_of(const hal::BoundRange& range) noexcept;

@@ -15,7 +15,7 @@
 namespace halyard::inline v0::sim {
 namespace {
 
-// Kernels have the limits of the .hyx format, as they are run by this processor.
+// Kernels run on this processor, so the .hyx format sets their limits.
 constexpr hal::DeviceLimits kLimits{.max_buffer_size = std::uint64_t{1} << 40,
                                     .max_groups = {0xffff'ffff, 0xffff, 0xffff},
                                     .max_workgroup_items = kernel::kMaxWorkgroupItems,

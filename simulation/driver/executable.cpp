@@ -12,8 +12,8 @@
 namespace halyard::inline v0::sim {
 namespace {
 
-// To link an image takes as long as a whole seed, so each is linked once in a process. No caller
-// sees that: what an image has is constant.
+// Linking an image takes as long as running a whole seed, so each image is linked once per process.
+// Callers cannot observe the sharing, because images are immutable.
 Result<Ref<kernel::CpuImage>> link(const kernel::Hyx& file) {
   struct Linked {
     std::vector<std::byte> bytes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Executable: the kernels of one .hyx as a simulated device runs them: their code for this
-// processor, one workgroup after another, in any order.
+// Executable: the kernels of a .hyx on a simulated device, which runs their code for this
+// processor, one workgroup at a time, in any order.
 #pragma once
 
 #include <utility>
@@ -17,10 +17,11 @@ namespace halyard::inline v0::sim {
 
 class Executable final : public hal::ExecutableImpl {
  public:
-  // From the best image that this processor runs. kUnavailable: there is none.
+  // Loads the best image that this processor supports. Returns kUnavailable if there is no such
+  // image.
   static Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file);
 
-  // The order of the groups is drawn. `command` is a dispatch of this.
+  // Runs the groups in random order. `command` is a dispatch of this executable.
   void run(const hal::DispatchCommand& command, const hal::BoundRange* table) const;
 
  private:

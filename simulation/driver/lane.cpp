@@ -31,7 +31,7 @@ timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch,
   return result;
 }
 
-// A wait that was pushed stays, so the submission keeps its sequence if it fails then.
+// A wait that was pushed remains, so the submission keeps its sequence if it fails later.
 Status Lane::push(const timeline::Issue& issue, bool& waits) {
   assert(issue.sequence == issued_ + 1 && "sequences have no gaps");
   Status status;
@@ -47,7 +47,7 @@ Status Lane::push(const timeline::Issue& issue, bool& waits) {
 }
 
 timeline::Progress Lane::poll() noexcept {
-  // In this order: what was done before the fault counts.
+  // Query the fault first: work that completed before the fault counts as done.
   timeline::Progress progress;
   progress.fault = stream_.query();
   progress.sequence = seen_ = stream_.progress();

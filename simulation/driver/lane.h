@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Lane: a stream of the simulated library for the timeline engine, in which each submission writes
-// the progress that host and peers see. The other sort is in marker_lane.h.
+// the progress that the host and peers read. marker_lane.h has the other kind.
 #pragma once
 
 #include "simulation/driver/driver.h"

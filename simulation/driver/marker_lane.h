@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MarkerLane: a stream of the simulated library for the timeline engine, in which progress and
-// edges are seen through markers alone: the lane of drivers for CUDA and HIP
-// (drivers/stream/lane.h) over this library.
+// MarkerLane: a stream of the simulated library for the timeline engine, whose progress and edges
+// are visible only through markers: the lane of drivers for CUDA and HIP (drivers/stream/lane.h) on
+// top of this library.
 #pragma once
 
 #include <memory>
@@ -15,14 +15,14 @@
 
 namespace halyard::inline v0::sim {
 
-// The simulated library as drivers/stream/api.h has it.
+// The simulated library as an Api (drivers/stream/api.h).
 struct StreamApi {
   using Stream = NativeStream*;
   using Event = std::shared_ptr<NativeEvent>;
   static constexpr std::string_view kDriver = "sim";
 
   Status create_stream(Stream& stream, int) const noexcept;
-  void finish(Stream) const noexcept {}  // all of them stop
+  void finish(Stream) const noexcept {}  // all streams can be stopped
   timeline::Abandoned stop(Stream stream) const noexcept {
     return stream->abandon() ? timeline::Abandoned::kStopped : timeline::Abandoned::kStopping;
   }
@@ -41,7 +41,8 @@ struct StreamApi {
   NativeDevice* device;
 };
 
-// An operation is one launch; a recording has one in front of it, so that it can fail half-way.
+// An operation is a single launch. A recording has a preceding launch, so that it can fail
+// half-way.
 struct Launches {
   static bool is_empty(const timeline::Issue&) noexcept { return false; }
   Status put(const StreamApi& api, NativeStream* stream, const timeline::Issue& issue,
@@ -53,7 +54,7 @@ class MarkerLane final : public stream::Lane<StreamApi, Launches> {
   static Result<std::unique_ptr<MarkerLane>> create(NativeDevice& device,
                                                     const SimDriverOptions& options);
 
-  // Takes a part of the batch now and then, although there is room.
+  // Occasionally takes only a part of the batch, even if there is room.
   timeline::IssueResult issue(std::span<const timeline::Issue> batch,
                               timeline::Doorbell doorbell) noexcept override;
 

@@ -106,7 +106,7 @@ bool NativeStream::abandon() {
   if (std::exchange(ended_, true)) return !runs_on_;
   runs_on_ = running_ && (hangs_ || stops_late());
   packets_.clear();
-  scheduler().wake(sleeps_on_, kAll);  // others may sleep there, too
+  scheduler().wake(sleeps_on_, kAll);  // others may sleep there as well
   std::erase_if(device_.notices_, [&](const auto& notice) { return notice.stream == this; });
   while (device_.runs_host_function_of_ == this) {
     (void)scheduler().sleep(&device_.runs_host_function_of_, Deadline::kForeverTime);
@@ -157,7 +157,7 @@ bool NativeStream::step() {
     }
     running_ = false;
     if (ended_ && !runs_on_) return false;
-    if (device_.faulted() && !runs_on_) return true;  // a fault stops what runs, too
+    if (device_.faulted() && !runs_on_) return true;  // a fault also stops the running packet
     if (!device_.options_.skips_operations)
       packet.run();  // one step: nothing in it is a schedule point
     runs_on_ = false;

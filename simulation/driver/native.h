@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A native queue library that is simulated: streams that run packets in order, each on a thread of
-// its own; events; host functions; progress words; notices; memory. Modelled on the CUDA driver API
-// and on hardware command queues. How long packets take, when notices come, and which call
-// fails comes from the seed.
+// A native queue library that is simulated: streams that run packets in order, each on its own
+// thread; events; host functions; progress words; notices; memory. Modelled on the CUDA driver API
+// and on hardware command queues. The seed decides the duration of packets, the delay of notices,
+// and which call fails.
 //
-// It checks its callers: a stream must not wait for what was not issued before (timelines.md, rule
-// 14), no event may be recorded again before it was reached or while a wait for it is being called,
-// a host function must not call the library, nothing may be used after its end, and all that was
-// made must be given back.
+// It checks its callers: a stream must not wait for work that was not issued before (timelines.md,
+// rule 14), an event must not be recorded again before it was reached or while a wait for it is
+// being called, a host function must not call the library, no object may be used after its
+// destruction, and every object must be destroyed.
 #pragma once
 
 #include <cstddef>
@@ -31,22 +31,22 @@ namespace halyard::inline v0::sim {
 
 struct NativeOptions {
   Nanoseconds longest_packet = 2'000;  // each takes up to that long
-  Nanoseconds longest_notice = 0;      // notices come up to so much later
+  Nanoseconds longest_notice = 0;      // the greatest delay of a notice
   std::uint32_t notices_lost = 0;      // in 256
-  std::uint32_t stops_late = 0;        // in 256: what runs does not end when it is asked to, and
+  std::uint32_t stops_late = 0;        // in 256: a running packet ignores a request to end, and
                                        // hangs in a fault until then
   std::uint64_t failing_call = 0;      // the n-th call fails; 0: none
-  bool fails_for_good = false;         // and so do all of that device after it: it is lost
+  bool fails_for_good = false;         // so do all later calls of that device: it is lost
   std::uint64_t device_memory = 1 << 20;
-  // Lies, to see that they are found out.
+  // Deliberate bugs, which the checks must detect.
   bool skips_operations = false;
   bool ignores_waits = false;
 };
 
 class NativeDevice;
 
-// A stream's marker. A wait for one is for its latest record at that time. Kept by the packets that
-// name it.
+// A stream's marker. A wait captures the latest record at the time of the call. Packets that name
+// the event own it.
 struct NativeEvent : std::enable_shared_from_this<NativeEvent> {
   std::uint64_t generation = 0;  // records
   std::uint64_t passed = 0;
@@ -55,26 +55,27 @@ struct NativeEvent : std::enable_shared_from_this<NativeEvent> {
 class NativeStream {
  public:
   explicit NativeStream(NativeDevice& device);
-  // After abandon() has said true.
+  // Requires that abandon() has returned true.
   ~NativeStream();
 
-  // In order, behind what is there. `run` may be null. Then the progress becomes `value`, unless
-  // that is 0.
+  // Appends a packet to the stream. The packet calls `run`, unless that is null, then sets the
+  // progress to `value`, unless that is 0.
   Status launch(std::function<void()> run, std::uint64_t value);
-  // As a launch of nothing, which never fails: a write to the ring.
+  // Like launch() with a null `run`, but never fails: a write to the ring.
   void skip_to(std::uint64_t value);
   Status record(NativeEvent& event);
   Status wait(NativeEvent& event);
-  // On the thread that delivers notices; lost as they are.
+  // The function runs on the thread that delivers notices, and can get lost as notices can.
   Status call_host(void (*function)(void* argument), void* argument);
   Status wait(const NativeStream& other, std::uint64_t value);
-  // Calls notify.notify() once a notice has said that the progress is `value`.
+  // Calls notify.notify() once a notice has reported that the progress reached `value`.
   Status notify_at(std::uint64_t value, base::Notify& notify);
   // The fault of the device, if it has one.
   Status query();
   std::uint64_t progress() const noexcept { return progress_.load(); }
-  // Drops what has not run, and ends what runs now or later, as the seed has it. True: nothing runs
-  // any more, nor will; neither do its host functions. May be called again.
+  // Drops pending packets and ends the running packet, at once or later as the seed decides.
+  // Returns true once no packet and no host function of the stream runs or will run. May be called
+  // again.
   bool abandon();
 
  private:
@@ -99,14 +100,14 @@ class NativeStream {
   NativeDevice& device_;
   Scheduler::Thread* thread_ = nullptr;
   std::deque<Packet> packets_;
-  // Of what notices have delivered, which is behind progress_. Notices outlive the stream.
+  // Advances as notices are delivered, which is later than progress_. Notices outlive the stream.
   const std::shared_ptr<timeline::NotifyList> armed_ = std::make_shared<timeline::NotifyList>();
   base::Atomic<std::uint64_t> progress_{0};
   std::uint64_t issued_ = 0;  // the last value that was launched
   const void* sleeps_on_ = nullptr;
   bool host_function_ended_ = false;
   bool ended_ = false;
-  bool runs_on_ = false;  // although it has ended: the packet that runs does
+  bool runs_on_ = false;  // the stream has ended, its current packet has not
   bool running_ = false;  // a packet
   bool hangs_ = false;    // and does until it is abandoned
 };
@@ -119,16 +120,16 @@ class NativeDevice {
   // Bytes of memory that are allocated; memory outlives its device.
   const std::shared_ptr<std::uint64_t>& memory_used() const noexcept { return memory_used_; }
 
-  // Every call passes here.
+  // Counts a call, which may fail. Every call of the library makes this call first.
   Status call(std::string_view what);
   Result<std::shared_ptr<NativeEvent>> create_event();
   Result<bool> query(const NativeEvent& event);
   // The next call of that name fails, like options().failing_call.
   void fail_next(std::string_view what) noexcept { fails_next_ = what; }
-  // From now on every call fails and no stream runs any more.
+  // Makes every later call fail, and stops all streams.
   void fault(std::string_view why);
   bool faulted() const noexcept { return !fault_.ok(); }
-  // Ends the thread that delivers notices. Once.
+  // Ends the thread that delivers notices. Call it once.
   void close();
 
   const std::string& name() const noexcept { return name_; }
@@ -145,7 +146,7 @@ class NativeDevice {
     NativeStream* stream = nullptr;
   };
   static void deliver(void* self);
-  // False: it is lost.
+  // Returns false if the notice gets lost.
   bool post(Notice notice);
 
   const std::string name_;
@@ -156,7 +157,7 @@ class NativeDevice {
   std::vector<NativeStream*> streams_;
   std::vector<Notice> notices_;
   const NativeStream* runs_host_function_of_ = nullptr;
-  std::uint64_t delivers_ = 0;  // the thread that does
+  std::uint64_t delivers_ = 0;  // the delivering thread
   Scheduler::Thread* interrupts_ = nullptr;
   bool closed_ = false;
   const std::shared_ptr<std::uint64_t> memory_used_ = std::make_shared<std::uint64_t>(0);

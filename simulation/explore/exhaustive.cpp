@@ -19,7 +19,7 @@
 namespace halyard::inline v0::sim {
 namespace {
 
-// What a child tells its parent; shared memory.
+// The report of a child process to its parent, in shared memory.
 struct Told {
   Explorer::Result result;
   OperationResult operations;
@@ -52,7 +52,7 @@ template <int queues, int length, int count>
 std::vector<OperationProgram> deep_drawn() {
   return deep(drawn_programs(1, count, queues, length));
 }
-// The first of each of these seeds.
+// The first program of each of these seeds.
 template <int queues, int length, std::uint64_t... seeds>
 std::vector<OperationProgram> first_of() {
   std::vector<OperationProgram> all;
@@ -67,8 +67,8 @@ constexpr OperationOptions kParts{.looks = false, .max_in_flight = 2};
 constexpr OperationOptions kPartsAndFaults{.looks = false, .faults = true, .max_in_flight = 2};
 constexpr OperationOptions kReachedNoLooks{.native_edges = false, .looks = false};
 
-// Programs of one size differ a thousandfold in what there is to explore: seeds are named where
-// they are those of the first 40 that have all sorts of waits and take no more than some seconds.
+// Programs of equal size differ a thousandfold in the number of states. Listed seeds are those of
+// the first 40 that have all kinds of waits and take at most a few seconds.
 constexpr Operations kOperations[] = {
     {"operations_up_to_3", &up_to_3_of_both, {}},
     {"operations_up_to_3_reached", &up_to_3_of_both, kReached},
@@ -87,7 +87,7 @@ constexpr Operations kOperations[] = {
     {"operations_3x4_and_faults", &first_of<3, 4, 3, 37>, kFaults},
 };
 
-// True if it ended well.
+// Returns true if it succeeded.
 template <class F>
 bool in_child(F&& body) {
   std::fflush(stdout);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// halyard-sim --exhaustive: all that is explored, a line each, and what they add up to.
+// halyard-sim --exhaustive: runs all explorations and prints one line for each, and the totals.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@ namespace halyard::inline v0::sim {
 
 struct ExhaustiveOptions {
   std::string filter;             // of the names that contain it
-  std::string schedule;           // replays this one instead
-  void (*after_run)() = nullptr;  // looks for what a run has left behind
+  std::string schedule;           // replays this schedule instead
+  void (*after_run)() = nullptr;  // checks for leftovers of a run
 };
 
-// The exit status: 0 only if there was something, and none failed. Each runs in a child process;
-// one that fails is run again, step by step.
+// Returns the exit status: 0 only if there was an exploration and none failed. Each exploration
+// runs in a child process; a failing one is run again, step by step.
 int run_exhaustive(const ExhaustiveOptions& options);
 
 }  // namespace halyard::inline v0::sim

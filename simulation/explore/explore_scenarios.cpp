@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr StatusCode kPlanted = StatusCode::kInternal;
 
-// A world, two semaphores at 0, and what most programs do with them.
+// A world, two semaphores at 0, and the common actions of most programs.
 struct World : ExploredWorld {
   HandleRef<Semaphore> s = semaphore(), t = semaphore();
   Plain data[2];  // written before s, or t, is signalled or fails, and read by the thread that has
@@ -32,7 +32,7 @@ struct World : ExploredWorld {
     data_of(semaphore).write(1);
     semaphore.fail(Status(kPlanted, "planted"));
   }
-  // With what the completion shell then does.
+  // Includes the resulting work of the completion shell.
   void lose(ExploredQueue& queue) {
     queue.device->lose(Status(kPlanted, "planted"));
     while (engine.step_completion()) {
@@ -42,7 +42,7 @@ struct World : ExploredWorld {
     expect(semaphore.wait(1, kForever).ok(), "a wait for what was signalled fails");
     (void)data_of(semaphore).read();
   }
-  // How it ends, when all is done and a thread has queried it (rule 21).
+  // The final state, after all work is done and a thread has queried the semaphore (rule 21).
   Semaphore::ValueState end_of(Semaphore& semaphore) {
     settle();
     (void)semaphore.query();
@@ -238,7 +238,7 @@ void cancel(Program& program) {
   });
 }
 
-// It fails between the one link and the other.
+// The semaphore may fail between the linking of the first wait and that of the second.
 void submit_two_waits_and_fail(Program& program) {
   auto& w = program.keep<World>();
   auto& queue = w.queue();
@@ -290,7 +290,7 @@ void two_signallers_of_one_queue(Program& program) {
   program.at_end([&] { expect(queue.native().issued() == 2, "a submission stays in the inbox"); });
 }
 
-// With its own shell, or with one that steps as its submitter does when it has submitted.
+// The shell is a separate thread, or the submitter becomes the shell once it has submitted.
 template <bool kOwnShell, bool kMarksAll>
 void submit_and_wait(Program& program) {
   auto& w = program.keep<World>();
@@ -307,8 +307,8 @@ void submit_and_wait(Program& program) {
   }
 }
 
-// More is ready at once than a turn takes (three, here), and a thread that comes for another reason
-// takes the role as the next turn is due.
+// More submissions become ready at once than a turn issues (three, here), and a thread that enters
+// for another reason takes the issuer's role before the next turn.
 void turn_and_look(Program& program) {
   auto& w = program.keep<World>();
   auto& queue = w.queue();
@@ -418,8 +418,8 @@ void loss_and_consumer(Program& program) {
   });
 }
 
-// As above, but the consumer's queue is drained, too: submit() reads the flag of a loss in order,
-// as it releases the role, and drain() without.
+// As above, but the consumer's queue is drained as well: submit() reads the flag of a loss with
+// ordering, because it releases the role, and drain() reads it without.
 void loss_and_drained_consumer(Program& program) {
   auto& w = program.keep<World>();
   auto &producer = w.queue({}, true), &consumer = w.queue({}, true);
@@ -451,7 +451,8 @@ void loss_and_full_lane(Program& program) {
   program.at_end([&w] { w.expect_reached(*w.t.get()); });
 }
 
-// An issuer that finds room for the next part, and its device just lost, gives way to the loser.
+// An issuer that finds room for the next part, but also that its device was just lost, yields to
+// the thread that reports the loss.
 void loss_and_parts(Program& program) {
   auto& w = program.keep<World>();
   auto& queue = w.queue({.max_in_flight = 1}, true);
@@ -501,7 +502,7 @@ void arm_and_advance(Program& program) {
   });
 }
 
-// Each with a parker of its own, or both with one, which has one arming.
+// Each waiter has its own parker, or both share a parker, which has a single arming.
 template <bool kShared>
 void two_arm_and_advance(Program& program) {
   auto& w = program.keep<ArmedWorld>();
@@ -526,7 +527,7 @@ void idle_and_parked_work(Program& program) {
   program.shell("signaller", [&w] { w.signal(*w.s.get()), w.work.run_shell(w.engine); });
 }
 
-// Without a user the queue gets no submission; the loss schedules it all the same.
+// Without a user the queue gets no submission, but the loss schedules it nevertheless.
 void loss_and_reopening(Program& program) {
   auto& w = program.keep<World>();
   auto& queue = w.queue();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The programs that halyard-sim --exhaustive runs in every order (simulation/explore/explorer.h):
-// each a race of the engine, by the rule of it.
+// each is a race of the engine, named by its rule.
 #pragma once
 
 #include <span>
@@ -17,7 +17,7 @@ struct Scenario {
 };
 
 std::span<const Scenario> scenarios() noexcept;
-// Those that only a weak memory is asked (simulation/weak/weak_memory.h).
+// Scenarios that only run on a weak memory (simulation/weak/weak_memory.h).
 std::span<const Scenario> weak_scenarios() noexcept;
 
 }  // namespace halyard::inline v0::sim

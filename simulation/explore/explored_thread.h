@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an Explorer knows of a thread, of a state, and of an address.
+// An Explorer's records of a thread, of a state, and of an address.
 #pragma once
 
 #include <memory>
@@ -41,13 +41,13 @@ struct Explorer::Thread {
   Steps clock{};          // the last step of each thread that happened before the next access
   std::vector<const void*> seen;  // since the last pause
   bool paused = false;
-  bool stirred = false;  // what it has seen since was written to
+  bool stirred = false;  // an address in `seen` was written to
   Nanoseconds time = 1'000'000'000;
   const void* asleep_on = nullptr;
   Nanoseconds deadline = 0;
   bool in_time = true;
 
-  // Whether `next` is a step that it could make now or later, whatever the others do.
+  // Whether the thread can make `next` now or later, independent of other threads.
   bool stands_before_step() const noexcept {
     return state == State::kReady ||
            (state == State::kAsleep && deadline != Deadline::kForeverTime);

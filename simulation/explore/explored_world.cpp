@@ -111,8 +111,8 @@ void ExploredLane::advance(std::uint64_t sequence) {
 }
 
 bool ExploredWork::park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept {
-  // Woken by the lane that it has just armed: the device was faster than the issuer, and until that
-  // one moves on it would arm, and be woken, again and again.
+  // The lane that the thread has just armed woke it: the device was faster than the issuer. Until
+  // the issuer continues, the thread would be armed and woken repeatedly, so let others run first.
   if (parker.prepare() != epoch) {
     base::spin_pause();
     return true;
@@ -142,7 +142,7 @@ ExploredWorld::~ExploredWorld() {
   settle();
   for (auto& queue : queues) queue->queue->close(end);
   settle();
-  // What one holds of another it lets go of as it is asked.
+  // idle() releases references that a queue holds to other queues, so it may take several rounds.
   bool idle = false;
   for (int i = 0; i < 4 && !idle; ++i) {
     idle = true;

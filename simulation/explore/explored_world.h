@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The engine as it is explored: with native queues in memory, and without shells unless a program
-// has one as a thread. What is left for a shell then is done when all threads have ended.
+// The engine under exploration: its native queues are in memory, and it has no shells unless a
+// program runs a shell as a thread. Remaining work of the shells is done when all threads have
+// ended.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@
 
 namespace halyard::inline v0::sim {
 
-// What a submission executes: it reads what its submitter has written for it, and what else it is
-// told to. Once it is let go of, the device does not touch it.
+// The operation of a submission: reads its arguments, which the submitter has written, and `reads`,
+// if set. The device does not access it after its release.
 struct Payload : timeline::Operation {
   Payload() = default;
   Payload(int the_number, std::uint32_t the_depth, const Plain* to_read, Plain* to_write)
@@ -36,8 +37,8 @@ struct Payload : timeline::Operation {
   Plain arguments{1};
 };
 
-// A device with one native queue. It runs what it is given as it is given it, or, if `stepped`,
-// when step() is called; then every submission writes the sequence.
+// A device with a single native queue. It runs entries as they are issued or, if `stepped`, when
+// step() is called; in the latter case every submission writes the sequence.
 class ExploredLane final : public timeline::NativeQueue {
  public:
   ExploredLane(timeline::QueueCapabilities capabilities, bool stepped, std::uint64_t number)
@@ -51,17 +52,18 @@ class ExploredLane final : public timeline::NativeQueue {
   Status mark() noexcept override;
   timeline::Progress poll() noexcept override { return {visible(), {}}; }
   Status arm(std::uint64_t sequence, base::Notify& notify) noexcept override;
-  // A stepped one is running what it can run next, and goes on with it.
+  // If the lane is stepped, its next runnable entry counts as running and is not stopped.
   timeline::Abandoned abandon(const Status&, Nanoseconds) noexcept override;
 
-  // The device runs the next entry. False: none stands there, or what it waits for has not run.
+  // The device runs the next entry. Returns false if there is no entry or its waits are not
+  // reached.
   bool step();
   bool can_step() const;
-  // What it holds, to tell states apart; `name_of` the number of an operation.
+  // Adds the lane's contents to the hash of a state; `name_of` maps the number of an operation.
   void add_state(const std::function<void(std::uint64_t)>& add,
                  const std::function<std::uint64_t(int)>& name_of) const;
   bool ignores_waits = false;
-  std::vector<int>* log = nullptr;  // of the numbers of what has run; ~number: a part, not the last
+  std::vector<int>* log = nullptr;  // executed numbers; ~number: a part, not the last
   std::uint64_t issued() const noexcept { return issued_.peek(); }
 
  private:
@@ -103,7 +105,7 @@ class ExploredWork final : public base::WorkSource {
   bool park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept override;
   unsigned spin_turns() noexcept override { return 0; }
 
-  // The body of a shell: until park() says that no thread is left to wake it.
+  // The body of a shell. Runs until park() reports that no thread is left to wake it.
   void run_shell(timeline::Engine& engine);
   bool has_shell = false;
   bool woken[base::kShellCount] = {};
@@ -114,7 +116,7 @@ class ExploredWork final : public base::WorkSource {
 
 class ExploredWorld {
  public:
-  // Without native edges a value has to be reached before its waiter is issued.
+  // Without native edges, a value must be reached before its waiter is issued.
   explicit ExploredWorld(bool native_edges = true) : engine(work, domains(native_edges)) {}
   ~ExploredWorld();
 
@@ -137,12 +139,12 @@ class ExploredWorld {
   timeline::Submission& submit(ExploredQueue& queue, std::vector<timeline::Point> waits,
                                std::vector<timeline::Point> signals, const Plain* reads = nullptr,
                                Plain* writes = nullptr);
-  // Of `depth` native commands. Null if it is refused.
+  // A submission of `depth` native commands. Returns null if it is refused.
   timeline::Submission* try_submit(ExploredQueue& queue, const std::vector<timeline::Point>& waits,
                                    const std::vector<timeline::Point>& signals, int number,
                                    std::uint32_t depth = 1, const Plain* reads = nullptr,
                                    Plain* writes = nullptr);
-  // All that shells and devices have to do.
+  // Does all pending work of shells and devices.
   void settle();
 
   ExploredWork work;

@@ -69,7 +69,7 @@ void Explorer::run_once() {
     if (options_.record != nullptr) options_.record->length = 0;
     current_ = this;
     base::schedule_points_left = kExploring;
-    // Up to their first access threads share nothing.
+    // Until their first access, threads share nothing.
     starting_ = true;
     for (std::size_t i = 0; i < thread_count_; ++i) {
       running_ = threads_[i].get();
@@ -95,7 +95,8 @@ void Explorer::run_once() {
   if (options_.after_run != nullptr) options_.after_run();
 }
 
-// The next run: the deepest state where something is left to be tried. False: nothing is.
+// Selects the next run: backtracks to the deepest state with an untried step. Returns false if
+// there is none.
 bool Explorer::backtrack() {
   for (; !nodes_.empty(); nodes_.pop_back()) {
     const int next = pick(nodes_.back());
@@ -158,11 +159,12 @@ Nanoseconds Explorer::now() const noexcept { return running_->time; }
 
 std::uint64_t Explorer::this_thread() const noexcept { return running_->number + 1u; }
 
-// The running thread stands in front of self.next: which steps could have come after it?
+// The running thread is about to make self.next. Finds the earlier steps that could have come after
+// it.
 void Explorer::announce(Thread& self) {
   if (reduces() && self.next.address != nullptr) {
     const Touched& last = touched(self.next.address);
-    std::uint32_t step = 0;  // the last dependent one that did not happen before
+    std::uint32_t step = 0;  // the last dependent, concurrent step
     if (last.write > self.clock[last.writer]) step = last.write;
     for (std::size_t i = 0; self.next.kind != Kind::kRead && i < thread_count_; ++i) {
       if (i != self.number && last.reads[i] > self.clock[i]) step = std::max(step, last.reads[i]);
@@ -178,7 +180,7 @@ void Explorer::add_backtrack(std::uint32_t step, const Thread& self) {
     node.backtrack |= bit(self.number);
     return;
   }
-  // One that made a later step which happened before ours, or else any.
+  // Prefer a thread that made a later step which happened before this one; otherwise take any.
   for (std::size_t i = 0; i < thread_count_; ++i) {
     if ((node.enabled & bit(i)) != 0 && self.clock[i] > step) {
       node.backtrack |= bit(i);
@@ -232,7 +234,7 @@ Explorer::Mask Explorer::enabled_threads() const noexcept {
 
 // The thread that makes the next step; null: the run has ended.
 Explorer::Thread* Explorer::choose() {
-  // To wake up touches nothing: no choice.
+  // Waking up accesses no memory, so the order does not matter.
   for (std::size_t i = 0; i < thread_count_; ++i) {
     if (threads_[i]->state != Thread::State::kWoken) continue;
     threads_[i]->state = Thread::State::kReady;
@@ -280,8 +282,8 @@ Explorer::Thread* Explorer::choose() {
   return &self;
 }
 
-// The threads that may run without a preemption: the last one, unless it cannot, or pauses; then
-// any that does not pause, if there is one.
+// The threads that may run without a preemption: the last thread, unless it cannot run or pauses;
+// otherwise all threads that do not pause, if any.
 Explorer::Mask Explorer::unforced(Mask enabled) const noexcept {
   Mask running = 0;
   for (std::size_t i = 0; i < thread_count_; ++i) {
@@ -316,7 +318,7 @@ void Explorer::take_step(Thread& self) {
   }
 }
 
-// What it happened after, and which threads could have come before it.
+// Updates the clock of a step, and finds the threads that could have run before it.
 void Explorer::order_step(Thread& self) {
   Touched& last = touched(self.next.address);
   join(self.clock, last.written_clock);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Explorer: runs a small program of a few threads in every order that can make a difference, where
-// sim/scheduler.h draws one. Threads are fibers here too. Each stands in front of its next access
-// to shared memory; a step is that access and all that follows up to the next one.
+// Explorer: runs a small program of a few threads in every order that can make a difference, while
+// simulation/scheduler.h draws a single order. Threads are fibers, as there. Each is stopped before
+// its next access to shared memory; a step is that access and all code up to the next access.
 //
 //   full      stateless search with dynamic partial-order reduction (Flanagan & Godefroid, "Dynamic
 //             Partial-Order Reduction for Model Checking Software", POPL 2005) and sleep sets
@@ -10,13 +10,14 @@
 //             they access one address and one of them writes; orders that differ in independent
 //             steps only are run once.
 //   bounded   every schedule with at most so many preemptions (Musuvathi & Qadeer, "Iterative
-//             Context Bounding", PLDI 2007), without reduction. Not the whole truth. A turn of a
-//             spin loop while others could run counts as one.
+//             Context Bounding", PLDI 2007), without reduction. Incomplete. A turn of a spin loop
+//             while other threads could run counts as a preemption.
 //
-// Time stands still; that the deadline of a sleeping thread passes is one more step of that thread,
-// possible at once. A thread that pauses in a spin loop runs again when another has written to what
-// the loop has read: its turns in between would only read the same. A lock that is held disables a
-// thread that wants it. Weak memory is not explored, nor are counts of references.
+// Time does not advance; the passing of a sleeping thread's deadline is a step of that thread,
+// which is possible at once. A thread that pauses in a spin loop runs again once another thread has
+// written to memory that the loop has read, because earlier turns would read the same values. A
+// held lock disables the threads that want it. Neither weak memory nor reference counts are
+// explored.
 #pragma once
 
 #include <array>
@@ -40,9 +41,9 @@ struct Schedule {
   std::uint32_t length = 0;
   std::array<std::uint8_t, kMostSteps> threads;
 
-  // "0x17,1,0x3": the first thread makes 17 steps, the second one, the first 3.
+  // "0x17,1,0x3": thread 0 makes 17 steps, thread 1 a single step, thread 0 makes 3 steps.
   std::string text() const;
-  // False if it is not such a text.
+  // Returns false if `text` has another form.
   bool parse(std::string_view text);
 };
 
@@ -52,15 +53,16 @@ class Explorer {
 
   struct Options {
     int preemptions = kUnbounded;
-    void (*after_run)() = nullptr;  // looks for what a run has left behind
-    Schedule* record = nullptr;     // the schedule of the run in progress, as it goes on
-    // Only this one, printed step by step; where it ends, a thread goes on as long as it can.
+    void (*after_run)() = nullptr;  // checks for leftovers of a run
+    Schedule* record = nullptr;     // the schedule of the current run, kept up to date
+    // Runs only this schedule, printed step by step. After its end, a thread runs as long as it
+    // can.
     const Schedule* replay = nullptr;
   };
   struct Result {
     std::uint64_t executions = 0;
     std::uint64_t states = 0;     // nodes of the search: distinct beginnings of a schedule
-    std::uint64_t redundant = 0;  // begun, and found to be equivalent to another
+    std::uint64_t redundant = 0;  // runs that proved equivalent to another
     std::uint64_t longest = 0;    // steps
   };
 
@@ -69,24 +71,25 @@ class Explorer {
   Explorer(const Explorer&) = delete;
   Explorer& operator=(const Explorer&) = delete;
 
-  // Ends the process with status 1, and a report on standard error, if a run fails: fail(), a
-  // deadlock, or no end.
+  // Runs all orders. If a run fails, by fail(), a deadlock, or because it does not end, reports it
+  // on standard error and ends the process with status 1.
   Result run();
 
-  // The one whose thread runs, or null: while programs are built, checked or destroyed too.
+  // The Explorer whose thread runs, or null. It is null while programs are built, checked or
+  // destroyed.
   static Explorer* current() noexcept { return current_; }
 
-  // What fail() appends; null: nothing.
+  // Returns a text that fail() appends. May be null.
   static std::string (*describe)();
 
   // --- by explored threads (base_seams.cpp) -----------------------------------------------------
 
   enum class Kind : std::uint8_t { kRead, kWrite, kSleep, kWake, kTimeout };
-  // The next access; returns when this thread is the one to make it.
+  // Announces the next access; returns when it is this thread's turn to make it.
   void access(const void* address, Kind kind, const void* where);
   void delay_next_access(const void* address, base::Holds holds, std::uint64_t value) noexcept;
   void pause() noexcept;
-  // False if `deadline` was first. The first sleeper wakes first.
+  // Returns false if `deadline` passed first. Sleepers wake in the order in which they fell asleep.
   bool sleep(const void* address, Nanoseconds deadline);
   void wake(const void* address, int count) noexcept;
   Nanoseconds now() const noexcept;  // of this thread

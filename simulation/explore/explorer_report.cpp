@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Explorer: schedules as text, and how a run that fails is told.
+// Explorer: schedules as text, and the report of a failed run.
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -33,7 +33,7 @@ std::string function_at(const void* where) {
   if (std::fgets(line, sizeof line, pipe) != nullptr) name = line;
   (void)::pclose(pipe);
   while (!name.empty() && name.back() == '\n') name.pop_back();
-  // The scope and the arguments tell no reader anything.
+  // The scope and the arguments do not help readers.
   if (const auto arguments = name.find('('); arguments != 0 && arguments != std::string::npos) {
     name.erase(arguments);
   }
@@ -44,7 +44,7 @@ std::string function_at(const void* where) {
   return name;
 }
 
-// Addresses differ from run to run; the order in which they were met does not.
+// Addresses differ between runs, but not the order of their first accesses.
 std::size_t number_of(const void* address) {
   static std::map<const void*, std::size_t> numbers;
   return numbers.try_emplace(address, numbers.size() + 1).first->second;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Plain: memory that is not atomic, and that a program orders by other means. A weak memory
-// (simulation/weak/weak_memory.h) looks whether it does; elsewhere it is what it holds.
+// Plain: memory that is not atomic, and that a program orders by other means. The weak memory model
+// (simulation/weak/weak_memory.h) checks that; elsewhere Plain is its bare value.
 #pragma once
 
 #ifdef HALYARD_RELACY

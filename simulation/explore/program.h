@@ -12,19 +12,19 @@
 
 namespace halyard::inline v0::sim {
 
-// Ends the run, and tells how it came to that. Each of the two defines it.
+// Ends the run and reports its history. Explorer and weak memory each define it.
 [[noreturn]] void fail(std::string_view what);
 inline void expect(bool holds, std::string_view what) {
   if (!holds) fail(what);
 }
 
-// How many preemptions an order may have.
+// The number of preemptions that an order may have.
 inline constexpr int kUnbounded = -1;
 
-// One run of what is explored: threads over state that was made for this run.
+// One run of a program under exploration: threads and the state that they share.
 class Program {
  public:
-  // Of the program's; lives as long as it.
+  // Creates an object that the program owns.
   template <class T, class... Args>
   T& keep(Args&&... args) {
     auto object = std::make_shared<T>(static_cast<Args&&>(args)...);
@@ -32,15 +32,15 @@ class Program {
     kept_.push_back(std::move(object));
     return result;
   }
-  // They start together when all have been added.
+  // Adds a thread. All threads start together once all are added.
   void thread(std::string name, std::function<void()> body) {
     threads_.push_back({std::move(name), std::move(body), false});
   }
-  // One that need not end: when all others have, it may sleep for ever.
+  // A thread that need not end: once all other threads have ended, it may sleep forever.
   void shell(std::string name, std::function<void()> body) {
     threads_.push_back({std::move(name), std::move(body), true});
   }
-  // What must hold when all have ended.
+  // Sets a check that runs when all threads have ended.
   void at_end(std::function<void()> check) { check_ = std::move(check); }
 
   struct Body {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Advice is kept and answered, and has no other effect here.
+// Advice is stored and returned, and has no other effect here.
 #include "simulation/gpu/advice.h"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ void split(DevicePointer at) {
   before->second.end = at;
 }
 
-// Calls `visit` with the advice of each part of [begin, end), making parts that have none yet.
+// Calls `visit` with the advice of each part of [begin, end), and creates missing parts.
 template <class Visit>
 void for_each_part(DevicePointer begin, DevicePointer end, std::uint64_t allocation, Visit visit) {
   split(begin);

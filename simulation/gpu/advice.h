@@ -8,8 +8,8 @@
 namespace halyard::inline v0::sim::gpu {
 
 Location location_of(DeviceId device);
-// `advice` and `which` have the numbers of CU_MEM_ADVISE_* and CU_MEM_RANGE_ATTRIBUTE_*, which HIP
-// has too.
+// `advice` and `which` have the values of CU_MEM_ADVISE_* and CU_MEM_RANGE_ATTRIBUTE_*, which HIP
+// shares.
 Result advise(DevicePointer address, std::size_t size, int advice, Location location);
 Result prefetch(DevicePointer address, std::size_t size, Location location, Stream handle);
 Result range_attribute(void* data, std::size_t bytes, int which, DevicePointer address,

@@ -25,7 +25,7 @@ Result allocate_memory(Allocation allocation, std::size_t alignment, DevicePoint
   allocation.id = state().next_id++;
   address = memory().allocate(allocation, alignment);
   HALYARD_GPU_REQUIRE(address != 0, kOutOfMemory);
-  // New memory holds whatever was there before; a program that relies on zeros is wrong.
+  // New memory is filled with arbitrary bytes, to detect programs that rely on zeros.
   if ((options().strict || options().adversarial) && allocation.kind != MemoryKind::kVariable &&
       allocation.size <= std::size_t{64} << 20) {
     std::memset(memory().find(address)->host, kPoison, allocation.size);
@@ -77,7 +77,8 @@ Result free_device(Call& call, DevicePointer address) {
                       " was called with an address that is not the start of an allocation");
     return kInvalidValue;
   }
-  // The address names its context, whichever is current: NVIDIA/cuda-python, pull request 2750.
+  // The address determines the context, whatever context is current: NVIDIA/cuda-python, pull
+  // request 2750.
   ContextState* const context = found->context;
   if (context != nullptr) {
     if (const Result fault = context->sticky.load(); fault != kSuccess) return fault;
@@ -104,7 +105,7 @@ Result free_device(Call& call, DevicePointer address) {
     drain(call.lock(), *context);
     release_allocation(*found);
   } else {
-    // What runs may still use the memory, and finds it there.
+    // Running work may still use the memory, so its bytes must stay valid.
     memory().mark_freed(address);
     context->freed.push_back(address);
   }
@@ -130,8 +131,8 @@ Result allocate_host(Call& call, void** host, std::size_t size, unsigned flags) 
 Result register_host(Call& call, void* host, std::size_t size, unsigned flags) {
   HALYARD_GPU_REQUIRE(host != nullptr && size != 0 && (flags & ~15U) == 0, kInvalidValue);
   const auto begin = reinterpret_cast<DevicePointer>(host);
-  // cuda.h, cuMemHostRegister: CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED. Of memory that the driver
-  // itself gave, as cuMemHostAlloc does, it says nothing: an H200 answers INVALID_VALUE.
+  // cuda.h, cuMemHostRegister: CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED. It does not mention
+  // memory that the driver allocated, as with cuMemHostAlloc; an H200 returns INVALID_VALUE.
   if (const std::optional<Allocation> other = memory().overlapping(begin, begin + size)) {
     return other->kind == MemoryKind::kRegistered ? kHostMemoryAlreadyRegistered : kInvalidValue;
   }
@@ -179,7 +180,7 @@ Result allocate_managed(Call& call, DevicePointer* address, std::size_t size, un
 
 namespace {
 
-// Waits before memory of the host is returned that `context` made.
+// Waits before host memory that `context` allocated is freed.
 void drain_for_free(Lock& lock, ContextState& context) {
   if (!rules().free_always_waits) {
     drain(lock, context);

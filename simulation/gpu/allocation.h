@@ -8,13 +8,13 @@
 
 namespace halyard::inline v0::sim::gpu {
 
-// Of all allocations, and of the rows of those with a pitch.
+// Alignment of all allocations, and of the rows of pitched allocations.
 inline constexpr std::size_t kAlignment = 512;
 
-// Of the call's context.
+// Allocates in the call's context.
 Result allocate_device(Call& call, DevicePointer* address, std::size_t size);
-// Frees device memory of any kind but mappings. Whether it waits for the work in flight is a rule
-// of the library.
+// Frees device memory of any kind except mappings. The library's rules decide whether it waits for
+// the work in flight.
 Result free_device(Call& call, DevicePointer address);
 Result allocate_managed(Call& call, DevicePointer* address, std::size_t size, unsigned flags);
 
@@ -23,7 +23,7 @@ Result allocate_host(Call& call, void** host, std::size_t size, unsigned flags);
 Result free_host(Call& call, void* host);
 Result register_host(Call& call, void* host, std::size_t size, unsigned flags);
 Result unregister_host(Call& call, void* host);
-// The allocation or the registered range that `host` is in.
+// Finds the allocation or the registered range that contains `host`.
 Result find_host(void* host, Allocation& allocation);
 Result host_device_pointer(DevicePointer* address, void* host, unsigned flags);
 

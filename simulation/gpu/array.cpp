@@ -11,7 +11,7 @@ constexpr unsigned kLayered = 1, kSurface = 2, kCubemap = 4, kGather = 8;
 
 constexpr std::size_t kMostElements = std::size_t{1} << 36;
 
-// CUarray_format; 0 for those that are not built.
+// Bytes of a CUarray_format; 0 for unsupported formats.
 std::size_t bytes_of_format(int format) {
   switch (format) {
     case 0x01:  // UNSIGNED_INT8
@@ -60,7 +60,7 @@ Result create_array(Call& call, Array* array, const Array3D& shape) {
 
 namespace {
 
-// One side of a copy.
+// Resolves a side of a copy.
 Result resolve_side(void* handle, std::size_t x, std::size_t y, std::size_t z, const Copy3D& copy,
                     MemoryType& type, DevicePointer& device, std::size_t& pitch,
                     std::size_t& height) {
@@ -114,7 +114,7 @@ Result destroy_array(Call& call, Array handle) {
   const ArrayState* const array = resolve(handle);
   HALYARD_GPU_REQUIRE(array != nullptr, kInvalidHandle);
   const std::shared_ptr<ArrayState> ended = end_handle(handle);
-  if (ended->context->is_destroyed.load()) return kSuccess;  // which freed the memory
+  if (ended->context->is_destroyed.load()) return kSuccess;  // its end freed the memory
   drain(call.lock(), *ended->context);
   memory().remove(ended->address);
   return kSuccess;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// CUDA arrays: memory that copies reach by coordinates. Their layout is opaque; here it is linear.
+// CUDA arrays: memory that copies address by coordinates. Their layout is opaque; here it is
+// linear.
 #pragma once
 
 #include "simulation/gpu/call.h"
@@ -23,10 +24,10 @@ struct ArrayState {
 
 // Replaces arrays in a copy by their memory, after a check of the extent. The State is locked.
 Result resolve_arrays(Copy3D& copy);
-// The copy as the program described it.
+// Restores the copy as the program described it.
 Copy3D with_arrays(Copy3D copy);
 
-// In the call's context.
+// Creates an array in the call's context.
 Result create_array(Call& call, Array* array, const Array3D& shape);
 Result destroy_array(Call& call, Array handle);
 

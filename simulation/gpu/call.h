@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The beginning of every exported function: counts the call, injects faults, and answers the errors
-// that every function may answer.
+// The prologue of every exported function: counts the call, injects faults, and returns the errors
+// that every function can return.
 #pragma once
 
 #include "simulation/gpu/report.h"
@@ -9,16 +9,16 @@
 
 namespace halyard::inline v0::sim::gpu {
 
-// What a function needs of its caller, or'ed.
+// A function's requirements of its caller; flags that are or'ed.
 enum Need : unsigned {
   kAnytime = 0,          // works before cuInit
   kInitialized = 1,      // after cuInit
   kCurrent = 3,          // a context is current in this thread, and has no sticky error
   kCurrentFaulty = 5,    // a context is current; it may have a sticky error
   kUnsafeInCapture = 8,  // forbidden while a capture is in progress that is not relaxed
-  kUnlocked = 16,        // uses the thread and what is atomic only, so the State is not locked
-  // After cuInit. A handle or an address names the context, so that no context need be current. If
-  // one is, its sticky error is returned all the same.
+  kUnlocked = 16,        // uses only thread-local and atomic data, so the State is not locked
+  // After cuInit. A handle or an address identifies the context, so no context need be current. If
+  // a context is current, its sticky error is returned nevertheless.
   kNamed = 33,
 };
 
@@ -44,11 +44,11 @@ class Call {
   ContextState& context() const { return *context_; }
   ContextState* context_or_null() const { return context_; }
 
-  // What kUnsafeInCapture forbids.
+  // The check of kUnsafeInCapture.
   static Result check_captures(const ThreadState& thread);
 
  private:
-  // Faults, and calls inside host functions.
+  // Injected faults, and calls inside host functions.
   static Result refuse(const Entry& entry, std::uint64_t number);
   Result check(const ThreadState& thread, unsigned needs) {
     const State& all = state();

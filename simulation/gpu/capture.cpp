@@ -21,7 +21,7 @@ void end_capture_of(StreamState& stream) {
   stream.frontier.clear();
 }
 
-// None of its streams is captured any more.
+// Ends the capture of all its streams.
 void close_capture(CaptureState& capture) {
   capture.is_ended = true;
   for (const std::weak_ptr<StreamState>& weak : capture.streams) {
@@ -80,7 +80,7 @@ Result capture_work(StreamState& stream, Work work) {
     add_to_frontier(stream, event.frontier);
     return kSuccess;
   }
-  // The launch of a graph: as an H200 answers; cuda.h does not say.
+  // For the launch of a graph, cuda.h does not define the error; this is an H200's.
   if (std::holds_alternative<CallbackWork>(work) || std::holds_alternative<FreeWork>(work) ||
       std::holds_alternative<GraphWork>(work)) {
     return break_capture(*capture, kCaptureUnsupported);
@@ -217,11 +217,12 @@ Result end_capture(Stream handle, Graph* graph) {
   HALYARD_GPU_REQUIRE(capture != nullptr, kIllegalState);
   // cuda.h, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED: "not initiated in this stream"
   if (capture->origin != stream) return break_capture(*capture, kCaptureUnmatched);
-  // cuda.h, cuStreamEndCapture: other modes than relaxed are ended by the thread that began.
+  // cuda.h, cuStreamEndCapture: captures that are not relaxed must be ended by the thread that
+  // began them.
   if (capture->mode != kCaptureRelaxed && capture->thread != base::this_thread()) {
     return break_capture(*capture, kCaptureWrongThread);
   }
-  // Every node must be one that the origin's frontier follows.
+  // Every node must be the origin's frontier or one of its predecessors.
   std::vector<NodeState*> reached = stream->frontier;
   for (std::size_t i = 0; i < reached.size(); ++i) {
     for (NodeState* const before : reached[i]->dependencies) {

@@ -35,22 +35,22 @@ Result join_capture(StreamState& stream, EventState& event);
 // True if a blocking stream of the context is being captured.
 bool is_captured(ContextState& context);
 void invalidate_captures(ContextState& context);
-// Those that an unsafe call of this thread ends, as seen on an H200: its own that are not relaxed
-// and, if `ends_global`, the global ones of all threads.
+// Invalidates the captures that an unsafe call of this thread ends, as observed on an H200: the
+// thread's captures that are not relaxed and, if `ends_global`, the global captures of all threads.
 void invalidate_captures(bool ends_global);
 
 // The stream is destroyed: its capture ends, if the stream began it.
 void leave_capture(StreamState& stream);
 
-// --- what calls ask; the State is locked --------------------------------------------------------
+// --- operations of API calls; the State is locked ------------------------------------------------
 
-// Into `graph`, after `frontier`; null: into a new one.
+// Captures into `graph`, after `frontier`, or into a new graph if it is null.
 Result begin_capture(Stream handle, CaptureMode mode, std::shared_ptr<GraphState> graph,
                      Graph graph_handle, std::vector<NodeState*> frontier);
 Result begin_capture_to_graph(Stream stream, Graph graph, const GraphNode* dependencies,
                               std::size_t count, CaptureMode mode);
 Result end_capture(Stream handle, Graph* graph);
-// Null for what is not asked.
+// Pass null for results that are not needed.
 Result capture_info(Stream handle, CaptureStatus* status, std::uint64_t* id, Graph* graph,
                     const GraphNode** dependencies, std::size_t* count);
 Result set_dependencies(Stream handle, GraphNode* nodes, std::size_t count, unsigned flags);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Code for devices, whatever its instruction set: PTX in the simulated libcuda, code objects of AMD
-// in the simulated libamdhip64. It is immutable, and any number of threads may run its kernels.
+// Code for devices, independent of the instruction set: PTX in the simulated libcuda, code objects
+// of AMD in the simulated libamdhip64. It is immutable, and any number of threads may run its
+// kernels.
 #pragma once
 
 #include <array>
@@ -32,10 +33,10 @@ struct KernelInfo {
   std::uint32_t local_bytes = 0;                  // per thread
   std::uint32_t registers = 0;                    // per thread
   std::uint32_t max_threads = 0;                  // of a block; 0: no limit of its own
-  std::array<std::uint32_t, 3> required_block{};  // zeros where any will do
+  std::array<std::uint32_t, 3> required_block{};  // zero: any extent
 };
 
-// Memory that the code needs. Loading it allocates that, and fills it from initial_bytes.
+// Memory that the code needs. Loading the code allocates it and fills it from initial_bytes.
 struct Segment {
   std::uint64_t size = 0;
   std::uint32_t alignment = 1;
@@ -87,15 +88,15 @@ class Code {
   const std::vector<KernelInfo>& kernels() const { return kernels_; }
   const std::vector<Variable>& variables() const { return variables_; }
   const std::vector<Segment>& segments() const { return segments_; }
-  // Of the language that it was compiled from, and of the machine: major * 10 + minor.
+  // Versions of the source language and of the target machine: major * 10 + minor.
   int language_version() const { return language_version_; }
   int machine_version() const { return machine_version_; }
 
   virtual std::optional<std::size_t> find_kernel(std::string_view name) const = 0;
   virtual std::optional<std::size_t> find_variable(std::string_view name) const = 0;
 
-  // What a segment holds after loading, where the segments are at `addresses`; zeros beyond its
-  // end.
+  // Initial contents of a segment when the segments are loaded at `addresses`; zeros follow beyond
+  // its end.
   virtual std::vector<std::byte> initial_bytes(std::size_t segment,
                                                std::span<const std::uint64_t> addresses) const = 0;
 

@@ -42,9 +42,10 @@ Result initialize() {
   if (all.is_initialized.load()) return kSuccess;
   const std::vector<int> visible = visible_devices(options().devices);
   HALYARD_GPU_REQUIRE(!visible.empty(), kNoDevice);
-  // A child of a process that had initialized the library cannot use it. CUDA does not say so, but
-  // all calls of the child get this error, cuInit too: triton-lang/triton, pull request 10443, and
-  // inducer/pycuda, issue 137. Of HIP ROCm/rocm-systems, issue 8119, says that it has no use there.
+  // A child of a process that had initialized the library cannot use it. CUDA does not document it,
+  // but all calls of the child return this error, including cuInit: triton-lang/triton, pull
+  // request 10443, and inducer/pycuda, issue 137. HIP is not usable in a child either:
+  // ROCm/rocm-systems, issue 8119.
   HALYARD_GPU_REQUIRE(!all.is_child, kNotInitialized);
   for (const int index : visible) all.devices.emplace_back().index = index;
   all.is_initialized.store(true);

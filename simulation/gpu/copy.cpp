@@ -53,7 +53,7 @@ Side destination_of(const Copy3D& copy) {
           (copy.depth - 1) * slice + (copy.height - 1) * copy.dst_pitch + copy.width};
 }
 
-// Checks one side; says whether it is pageable memory of the host.
+// Checks a side; reports whether it is pageable host memory.
 Result check_side(const Side& side, bool& is_pageable) {
   const Place& place = memory().place(side.address());
   if (place.is_freed) [[unlikely]] {
@@ -94,7 +94,7 @@ Result submit_copy(StreamState& stream, CopyWork work) {
   return submit(stream, std::move(work));
 }
 
-// In null mode: the checks that remain, and the wait for the stream that the call promises.
+// A copy in null mode: the remaining checks, and the wait for the stream that the call guarantees.
 Result copy_nothing(Call& call, StreamState& stream, bool is_to_pageable, Waits waits) {
   if (const Result result = check_stream(stream); result != kSuccess) return result;
   return is_to_pageable || waits == Waits::kAlways ? wait_for(call.lock(), stream) : kSuccess;
@@ -119,7 +119,7 @@ Result copy_memory(Call& call, Copy3D copy, Stream handle, Waits waits) {
   work.context = stream->context;
   // NVIDIA, "API synchronization behavior": bytes of pageable memory are staged before the call
   // returns, and it may wait for the stream; a copy to pageable memory has ended at the return.
-  // "... but the DMA to final destination may not have completed", of the form without Async too.
+  // "... but the DMA to final destination may not have completed", even for the form without Async.
   const bool is_staged = is_from_pageable && !is_captured_now && !is_to_pageable &&
                          (waits == Waits::kNever || options().adversarial);
   if (is_staged) {
@@ -189,8 +189,8 @@ Result copy_peer(Call& call, DevicePointer dst, Context dst_context, DevicePoint
   ContextState* const to = resolve(dst_context);
   ContextState* const from = resolve(src_context);
   HALYARD_GPU_REQUIRE(to != nullptr && from != nullptr, kInvalidContext);
-  // Ordered with all work of both contexts. cuda.h of 13.0 does not say so; cuMemcpyPeerAsync is
-  // the form that is ordered by its stream only.
+  // Ordered with all work of both contexts. cuda.h of 13.0 does not document it; cuMemcpyPeerAsync
+  // is the form that is only ordered by its stream.
   if (waits == Waits::kAlways) {
     for (ContextState* const context : {to, from}) {
       if (const Result result = drain(call.lock(), *context); result != kSuccess) return result;

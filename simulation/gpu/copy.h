@@ -15,7 +15,7 @@ Result check_copy(Copy3D& copy);
 enum class Waits : std::uint8_t { kNever, kAlways };
 Result copy_memory(Call& call, Copy3D copy, Stream handle, Waits waits);
 
-// A copy of consecutive bytes. An address of type kHost is one of the host.
+// A copy of consecutive bytes. Addresses of type kHost are host addresses.
 struct Linear {
   MemoryType dst_type;
   DevicePointer dst;
@@ -26,7 +26,7 @@ struct Linear {
 Result copy_memory(Call& call, const Linear& linear, Stream handle, Waits waits);
 Copy3D from_linear(const Linear& linear);
 
-// Between the memories of two contexts.
+// Copies between the memories of two contexts.
 Result copy_peer(Call& call, DevicePointer dst, Context dst_context, DevicePointer src,
                  Context src_context, std::size_t size, Stream stream, Waits waits);
 

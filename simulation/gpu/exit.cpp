@@ -20,8 +20,8 @@ namespace {
 pthread_key_t thread_key;
 bool has_thread_key = false;
 
-// Ends the streams that only this thread could name, so that their threads end too. A later call of
-// the thread, from another key's destructor, makes a new state.
+// Ends the streams that only this thread could name, so that their threads end as well. A later
+// call of the thread, from another key's destructor, creates a new state.
 void end_thread(void* ended) {
   const std::unique_ptr<ThreadState> thread(static_cast<ThreadState*>(ended));
   made_thread = nullptr;
@@ -32,11 +32,12 @@ void end_thread(void* ended) {
   }
 }
 
-// The child has only the thread that called fork(2). So no other thread may hold a lock then, and a
-// driver that was in use is out of use in the child, where nothing would end what it waits for.
+// The child has only the thread that called fork(2), so no other thread may hold a lock during the
+// fork. An initialized driver is unusable in the child, where no thread would complete its work.
 void before_fork() {
-  // Made here unless they are, so that no other thread is inside the making. The options only after
-  // a call: the program may set their variables until the first one.
+  // Creates these objects now, so that no other thread is in their construction during the fork.
+  // Reads the options only if the library was called: until the first call the program may set the
+  // variables.
   if (Entry::is_any_known()) (void)options();
   (void)memory();
   state().mutex.lock();
@@ -59,9 +60,10 @@ __attribute__((constructor)) void prepare_process() {
 
 }  // namespace
 
-// Not a thread_local object with a destructor: the program's own objects of that kind, and its
-// globals on the first thread, may call the driver after the end of ours. A key's destructor runs
-// after them, and not at all on the thread that calls exit(3).
+// Uses a pthread key instead of a thread_local object with a destructor, because the program's own
+// thread_local objects, and its globals on the first thread, may call the driver after such an
+// object is destroyed. A key's destructor runs after them, and does not run on the thread that
+// calls exit(3).
 ThreadState& make_thread() {
   made_thread = new ThreadState;
   if (has_thread_key) pthread_setspecific(thread_key, made_thread);
@@ -70,7 +72,7 @@ ThreadState& make_thread() {
 
 std::vector<int> visible_devices(int count) { return rules().visible_devices(count); }
 
-// Nothing is freed, because threads of streams may still run, and calls may still come.
+// Nothing is freed, because threads of streams may still run and the program may still call.
 __attribute__((destructor)) static void report_at_exit() {
   {
     const std::lock_guard lock(state().mutex);

@@ -32,7 +32,7 @@ PinnedEnds pinned_ends(const Copy3D& copy) {
           pinned_at(copy.dst_type, copy.dst_host, copy.dst_device)};
 }
 
-// On an H200 cuGraphLaunch ends the process then.
+// On an H200, cuGraphLaunch crashes the process in this case.
 void report_replaced_memory(const Plan& plan) {
   for (const PlanNode& node : plan.nodes) {
     const auto* const work = std::get_if<CopyWork>(&node.work);
@@ -148,7 +148,8 @@ Result instantiate(GraphState& graph, std::uint64_t flags, std::shared_ptr<ExecS
 
 namespace {
 
-// What an update may not change; CUDA documents it at cuGraphExecUpdate and each SetParams.
+// Properties that an update must not change; CUDA documents them at cuGraphExecUpdate and at each
+// SetParams function.
 UpdateResult may_replace(const Work& old, const Work& now) {
   if (type_of(old) != type_of(now)) return kNodeTypeChanged;
   if (const auto* kernel = std::get_if<KernelWork>(&now)) {
@@ -161,8 +162,8 @@ UpdateResult may_replace(const Work& old, const Work& now) {
       return kParametersChanged;
     }
   } else if (const auto* fill = std::get_if<FillWork>(&now)) {
-    // cuda.h, cuGraphExecMemsetNodeSetParams and cuGraphExecUpdate: the context may not change, and
-    // of a 2-D memset only the address and the value may.
+    // cuda.h, cuGraphExecMemsetNodeSetParams and cuGraphExecUpdate: the context must not change; a
+    // 2-D memset may only change its address and value.
     const FillWork& before = std::get<FillWork>(old);
     if (before.context != fill->context) return kParametersChanged;
     if ((before.fill.height > 1 || fill->fill.height > 1) &&
@@ -186,7 +187,7 @@ void keep_attributes(Work& from, Work& to) {
 Result set_exec_node(ExecState& exec, const NodeState& node, Work work) {
   const auto at = exec.index.find(node.id);
   HALYARD_GPU_REQUIRE(at != exec.index.end(), kInvalidValue);
-  // In null mode nothing in flight has the plan.
+  // In null mode no work in flight uses the plan.
   auto plan = options().null && exec.plan->only_computes ? std::const_pointer_cast<Plan>(exec.plan)
                                                          : std::make_shared<Plan>(*exec.plan);
   PlanNode& planned = plan->nodes[at->second];
@@ -239,7 +240,7 @@ UpdateResult update_exec(ExecState& exec, GraphState& graph, NodeState*& culprit
 
 namespace {
 
-// Notes the launch in the contexts of nodes that are not the stream's.
+// Notes the launch in the contexts of nodes that differ from the stream's context.
 void note_foreign_launch(const Plan& plan, const Wait& launch) {
   for (const PlanNode& node : plan.nodes) {
     if (const auto* const child = std::get_if<GraphWork>(&node.work)) {

@@ -17,14 +17,14 @@ struct NodeState {
   static constexpr const char* kName = "graph node";
 
   GraphState* graph = nullptr;
-  std::uint64_t id = 0;      // also that of the node in clones and instantiated graphs
-  std::uint64_t serial = 0;  // of this node alone
+  std::uint64_t id = 0;      // shared with the node's copies in clones and instantiated graphs
+  std::uint64_t serial = 0;  // unique to this node
   Work work;
   std::vector<NodeState*> dependencies;
   GraphNode handle = nullptr;
 };
 
-// Calls its destructor at its end.
+// The destructor calls the program's destroy function.
 struct UserObjectState {
   static constexpr Kind kKind = Kind::kUserObject;
   static constexpr const char* kName = "user object";
@@ -58,7 +58,7 @@ struct ExecState {
   std::map<std::uint64_t, std::size_t> index;  // of a node's id in plan->nodes
   std::vector<std::uint64_t> ids;              // of plan->nodes
   std::vector<std::size_t> order;              // plan index of the n-th node of the graph
-  Wait latest;                                 // launch: launches of one exec never overlap
+  Wait latest;                                 // launch: launches of an exec never overlap
 };
 
 inline constexpr std::uint64_t kInstantiateAutoFree = 1, kInstantiateUpload = 2,
@@ -70,14 +70,14 @@ NodeType type_of(const Work& work);
 Result add_node(GraphState& graph, std::span<const GraphNode> dependencies, Work work,
                 GraphNode* node);
 NodeState& append_node(GraphState& graph, std::vector<NodeState*> dependencies, Work work);
-// Of a copy that becomes a node.
+// Called for a copy that becomes a node.
 void note_pinned_ends(Work& work);
 
 std::shared_ptr<GraphState> clone(const GraphState& graph);
 
-// Sorts, and copies child graphs. kInvalidValue if the edges have a cycle.
+// Sorts the nodes, and copies child graphs. Returns kInvalidValue if the edges have a cycle.
 Result instantiate(GraphState& graph, std::uint64_t flags, std::shared_ptr<ExecState>& exec);
-// Replaces the parameters of one node of an exec by those of `work`, if it may.
+// Replaces the parameters of a node of an exec by those of `work`, if the update is permitted.
 Result set_exec_node(ExecState& exec, const NodeState& node, Work work);
 // New parameters of a kernel node leave its attributes as they are.
 void keep_attributes(Work& from, Work& to);
@@ -85,10 +85,10 @@ UpdateResult update_exec(ExecState& exec, GraphState& graph, NodeState*& culprit
 
 Result launch_graph(ExecState& exec, StreamState& stream);
 
-// A free node for the graph. kInvalidValue unless the memory is that of an allocation node, and the
-// graph does not free it yet.
+// Makes a free node for the graph. Returns kInvalidValue unless the memory belongs to an allocation
+// node and the graph does not free it yet.
 Result make_free_node(const GraphState& graph, DevicePointer address, Work& work);
-// A free by a call: the memory is that of the next launch of its node.
+// A free by a call. Afterwards the memory is available to the next launch of its node.
 Result free_graph_memory(GraphMemory& memory);
 
 // Checks the parameters of a node, and makes its work.

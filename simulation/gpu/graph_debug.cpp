@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A graph in the language of Graphviz.
+// Prints a graph in the language of Graphviz.
 #include <cstdio>
 
 #include "simulation/gpu/graph.h"

@@ -8,13 +8,13 @@
 
 namespace halyard::inline v0::sim::gpu {
 
-// These take the result of making the work, and answer it if it is an error.
+// These take the result of making the work, and return it if it is an error.
 Result add_to_graph(Graph handle, const GraphNode* dependencies, std::size_t count, Result made,
                     Work work, GraphNode* node);
 Result set_node(GraphNode handle, Result made, Work work);
 Result set_in_exec(GraphExec exec_handle, GraphNode handle, Result made, Work work);
 
-// Null if the node is of another kind.
+// Returns null if the node is of another kind.
 template <class T>
 const T* work_of_node(GraphNode handle) {
   const NodeState* const node = resolve(handle);

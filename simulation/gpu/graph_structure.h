@@ -21,7 +21,8 @@ Result print_graph(Graph handle, const char* path, unsigned flags);
 
 Result change_edges(Graph handle, const GraphNode* from, const GraphNode* to,
                     const GraphEdge* edges, std::size_t count, bool adds);
-// The protocol of all lists: null asks for the count; a longer array is filled up with zeros.
+// The protocol of all lists: a null array requests the count; excess elements are filled with
+// zeros.
 template <class T>
 Result write_list(const std::vector<T>& from, T* to, std::size_t* count) {
   HALYARD_GPU_REQUIRE(count != nullptr, kInvalidValue);
@@ -41,7 +42,7 @@ Result root_nodes(Graph handle, GraphNode* nodes, std::size_t* count);
 Result node_dependencies(GraphNode handle, GraphNode* nodes, std::size_t* count);
 Result node_dependents(GraphNode handle, GraphNode* nodes, std::size_t* count);
 
-// `flags` are those of CUDA, of which HIP has some.
+// `flags` has CUDA's values; HIP has some of them.
 Result instantiate_graph(GraphExec* exec, Graph handle, std::uint64_t flags);
 Result upload_graph(GraphExec handle, Stream stream_handle);
 Result destroy_exec(GraphExec handle);

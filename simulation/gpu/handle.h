@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Handles that a program holds. A handle is the address of a Shell, which is never returned to the
-// operating system, so that use after destruction is found instead of undefined.
+// operating system, so that use after destruction is detected instead of undefined.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ enum class Kind : std::uint32_t {
 template <class T>
 struct Shell {
   base::Atomic<std::uint32_t> kind{0};
-  // `object`, for calls that do not lock the State. Only what is never freed may be used so.
+  // Equal to `object`, for calls that do not lock the State. Only for objects that are never freed.
   base::Atomic<T*> permanent{nullptr};
   std::shared_ptr<T> object;
   Shell* next_free = nullptr;
@@ -52,7 +52,7 @@ struct ShellList {
   Shell<T>* first = nullptr;
   Shell<T>* last = nullptr;
   std::size_t count = 0;
-  Shell<T>* made = nullptr;  // all that were ever made, so that they are no leaks of this library
+  Shell<T>* made = nullptr;  // all shells ever created, so that leak checkers can reach them
 };
 
 template <class T>
@@ -93,7 +93,7 @@ Shell<T>* make_handle(std::shared_ptr<T> object) {
   return shell;
 }
 
-// Ends a handle; returns what it named. The State is locked.
+// Ends a handle and returns the object that it named. The State is locked.
 template <class T>
 std::shared_ptr<T> end_handle(Shell<T>* shell) {
   ShellList<T>& list = destroyed_shells<T>;
@@ -119,7 +119,8 @@ void report_dead_handle(const Shell<T>* shell) {
   }
 }
 
-// What a handle names; null, with a report, if it names nothing of this kind. The State is locked.
+// Returns the object that a handle names, or null, with a report, if the handle does not name an
+// object of this kind. The State is locked.
 template <class T>
 T* resolve(Shell<T>* shell) {
   if (is_handle(shell)) [[likely]]

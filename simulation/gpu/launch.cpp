@@ -34,7 +34,7 @@ Result find_packed(void** extra, const KernelInfo& info, const void*& buffer,
   return kSuccess;
 }
 
-// Copies the parameters to `packed`; null: only checks them.
+// Copies the parameters to `packed`, or only checks them if that is null.
 Result read_parameters(const LaunchShape& shape, const KernelInfo& info, std::byte* packed) {
   if (shape.extra != nullptr) {
     const void* buffer = nullptr;
@@ -42,7 +42,7 @@ Result read_parameters(const LaunchShape& shape, const KernelInfo& info, std::by
     if (const Result result = find_packed(shape.extra, info, buffer, size); result != kSuccess) {
       return result;
     }
-    // An H200 takes a buffer that is too short. Here what is missing is zero.
+    // An H200 accepts a buffer that is too short. Here the missing bytes are zero.
     const std::size_t given = std::min<std::size_t>(*size, info.parameter_bytes);
     if (packed != nullptr && given != 0) std::memcpy(packed, buffer, given);
     return kSuccess;
@@ -144,7 +144,7 @@ Result launch(Call& call, Function handle, const LaunchShape& shape, Stream stre
 
 namespace {
 
-// Everything but the parameters themselves.
+// Checks everything except the parameters.
 Result check_shape(ContextState& context, Function handle, const LaunchShape& shape,
                    FunctionState*& function, const KernelInfo*& info) {
   if (const Result result = find_function(&context, handle, function); result != kSuccess) {

@@ -8,8 +8,8 @@
 
 namespace halyard::inline v0::sim::gpu {
 
-// A launch as a call or a node describes it. Its parameters are those of `parameters`, an array of
-// pointers, or those in the packed buffer that `extra` names.
+// A launch as a call or a node describes it. Its parameters are in `parameters`, an array of
+// pointers, or in the packed buffer that `extra` names.
 struct LaunchShape {
   const unsigned* grid;
   const unsigned* block;
@@ -30,13 +30,13 @@ Result make_kernel_work(ContextState& context, Function handle, const LaunchShap
 Result check_cooperative(const FunctionState& function, const unsigned* grid, const unsigned* block,
                          unsigned shared_bytes);
 
-// Launches, as a call asks. The State is locked.
+// Launches for a call. The State is locked.
 Result launch(Call& call, Function handle, const LaunchShape& shape, Stream stream_handle);
 
 // Blocks that a multiprocessor holds at a time.
 Result occupancy(Call& call, int* blocks, Function handle, int threads, std::size_t dynamic);
 using SharedBytesOf = std::size_t (*)(int);
-// The block with the best occupancy, and as many of it as the device holds.
+// The block with the best occupancy, and the number of such blocks that the device holds.
 Result best_block(Call& call, int* grid, int* block, Function handle, SharedBytesOf shared_of,
                   std::size_t dynamic, int limit);
 Result available_shared_bytes(Call& call, std::size_t* bytes, Function handle, int blocks,

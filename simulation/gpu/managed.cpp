@@ -36,7 +36,7 @@ void open_all() {
   guarded().clear();
 }
 
-// The lock; not owned if the library itself faulted while it held it.
+// Returns the lock; not owned if the library itself faulted while it held the lock.
 Lock lock_in_handler() {
   constexpr int kMostTries = 100'000;
   Lock lock(state().mutex, std::try_to_lock);
@@ -47,8 +47,8 @@ Lock lock_in_handler() {
   return lock;
 }
 
-// A program's thread touched memory: the fault is that of one of the program's instructions, so
-// that what the library does here interrupts none of its own work.
+// A thread of the program touched memory. The fault comes from an instruction of the program, so
+// this handler never interrupts the library's own work.
 void on_fault(int number, siginfo_t* info, void* where) {
   const auto address = reinterpret_cast<DevicePointer>(info->si_addr);
   Lock lock = lock_in_handler();
@@ -64,7 +64,7 @@ void on_fault(int number, siginfo_t* info, void* where) {
     write_report();
     if (options().strict) return open_all();
   }
-  // The handler of another simulated library, or of the program.
+  // Call the handler of another simulated library or of the program.
   if (!is_guarded && (previous_action.sa_flags & SA_SIGINFO) != 0) {
     if (lock.owns_lock()) lock.unlock();
     return previous_action.sa_sigaction(number, info, where);
@@ -84,8 +84,8 @@ void guard_managed_memory() {
   }();
   if (!is_installed) return;
   for (const Allocation& managed : memory().managed()) {
-    // cuda.h, cuMemAllocManaged and cuStreamAttachMemAsync: memory that is attached to the host, or
-    // to a stream, is the host's while other streams work.
+    // cuda.h, cuMemAllocManaged and cuStreamAttachMemAsync: the host may access memory that is
+    // attached to the host, or to a stream, while other streams work.
     const bool is_known = std::ranges::any_of(
         guarded(), [&](const Range& range) { return range.begin == managed.begin; });
     if (managed.flags != kAttachGlobal || managed.is_freed || is_known) continue;

@@ -8,15 +8,17 @@
 
 namespace halyard::inline v0::sim::gpu {
 
-// Takes managed memory away from the host, because a kernel was submitted. The State is locked.
+// Makes managed memory inaccessible to the host, because a kernel was submitted. The State is
+// locked.
 void guard_managed_memory();
-// Gives it back if nothing is in flight. Called where the host has synchronized: CUDA knows of no
-// other way, so that a flag which a kernel sets in pinned memory is none. The State is locked.
+// Makes it accessible again if nothing is in flight. Called after the host has synchronized through
+// the API. CUDA recognizes no other way, so a flag that a kernel sets in pinned memory does not
+// count. The State is locked.
 void return_managed_memory();
 
-// Gives it back after a fault, because then no call synchronizes any more. The State is locked.
+// Makes it accessible after a fault, because no later call synchronizes. The State is locked.
 void open_managed_memory();
-// Memory that is freed now is guarded no more. The State is locked.
+// Stops guarding memory that is being freed. The State is locked.
 void forget_managed_memory(DevicePointer begin);
 
 }  // namespace halyard::inline v0::sim::gpu

@@ -13,7 +13,8 @@
 namespace halyard::inline v0::sim::gpu {
 namespace {
 
-// Of addresses reserved at a time; nothing is behind them, so that the host cannot use them.
+// Bytes of address space that are reserved at a time. They are not backed by memory, so the host
+// cannot access them.
 constexpr std::size_t kReservation = std::size_t{1} << 38;
 
 std::size_t round_up(std::size_t size, std::size_t to) { return (size + to - 1) / to * to; }
@@ -186,7 +187,8 @@ void MemoryTable::reuse(Allocation& entry, Allocation& allocation) {
   remember(entry);
 }
 
-// The thread that changes an entry is likely to ask for it next, and what it knows of others stays.
+// The thread that changes an entry is likely to look it up next. Its cached places of other entries
+// stay valid.
 void MemoryTable::remember(Allocation& entry) const {
   const std::uint64_t version = version_.load(std::memory_order_relaxed);
   PlaceCache& cache = this_thread().places;
@@ -298,7 +300,7 @@ bool may_use(const ContextState& context, const Allocation& allocation) {
       return true;
     case MemoryKind::kRegistered:
       // cuda.h, cuMemHostRegister: portable, or all memory with unified addressing; by the host's
-      // address only if CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM says so.
+      // address only if CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM is set.
       return allocation.device_alias == 0;
     case MemoryKind::kPool:
     case MemoryKind::kMapped:

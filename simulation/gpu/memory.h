@@ -44,30 +44,31 @@ struct Allocation {
   bool is_freed = false;    // cuMemFreeAsync has returned; the bytes live until the stream is there
   bool is_retired = false;  // freed, and kept for reuse
   bool is_read_only = false;
-  // kRegistered, in adversarial mode: of the entry of the host's addresses, the first one that
-  // kernels may use; of the entry of those, the first one of the host.
+  // kRegistered, in adversarial mode, has two entries. In that of the host's addresses,
+  // device_alias is the first address that kernels may use; in that of the kernels' addresses,
+  // host_alias is the first host address.
   DevicePointer device_alias = 0, host_alias = 0;
   std::uint64_t access = 0;  // kMapped, kPool: bit d set if device d may use it
 
   DevicePointer end() const { return begin + size; }
-  // True if it uses up memory of the device.
+  // True if the allocation counts as used memory of the device.
   bool is_counted() const { return is_on_device() && kind != MemoryKind::kMapped; }
   bool is_on_device() const { return kind != MemoryKind::kHost && kind != MemoryKind::kRegistered; }
 };
 
-// A range of addresses of which every address has the same answer: one allocation, or none.
+// A range of addresses with the same lookup result: a single allocation, or none.
 struct Place {
-  std::uint64_t version = 0;  // of the table that this was read from; 0: nothing was read
+  std::uint64_t version = 0;  // of the table when this was read; 0: not read
   DevicePointer begin = 0, end = 0;
   bool is_allocated = false;
-  bool is_freed = false;  // as MemoryTable::is_freed says
+  bool is_freed = false;  // the result of MemoryTable::is_freed
   Allocation allocation;
-  Allocation* entry = nullptr;  // in the table, while it has that version
+  Allocation* entry = nullptr;  // valid while the table has that version
 
   bool holds(DevicePointer address) const { return address >= begin && address < end; }
 };
 
-// The places that a thread asked for lately.
+// The places that a thread looked up most recently.
 struct PlaceCache {
   std::array<Place, 4> places;
   std::size_t next = 0;
@@ -83,29 +84,31 @@ class MemoryTable {
   MemoryTable(const MemoryTable&) = delete;
   MemoryTable& operator=(const MemoryTable&) = delete;
 
-  // Allocates addresses and zeroed bytes behind them. 0 if the operating system has none.
+  // Allocates addresses that are backed by zeroed bytes. Returns 0 if the operating system has no
+  // memory.
   DevicePointer allocate(Allocation allocation, std::size_t alignment);
   // Adds memory whose addresses the caller owns: host memory, mappings.
   void add(const Allocation& allocation);
   // Removes an allocation from the table; its bytes and addresses are freed if allocate made them.
   void remove(DevicePointer begin);
   void mark_freed(DevicePointer begin);
-  // The opposite, for memory of an allocation node that is launched again.
+  // Reverts mark_freed(), for memory of an allocation node that is launched again.
   void mark_allocated(DevicePointer begin);
   void set_access(DevicePointer begin, std::uint64_t access);
   void set_flags(DevicePointer begin, unsigned flags);
 
-  // Keeps an allocation as freed, addresses and bytes, for reuse by the next of its size. Returns
-  // its entry, which lives until it is removed.
+  // Marks an allocation as freed, but keeps its addresses and bytes for reuse by the next
+  // allocation of that size. Returns its entry, which is valid until it is removed.
   Allocation* retire(const Place& place);
-  // Brings a retired allocation back as `allocation`, which gets its address and bytes.
+  // Reuses a retired allocation for `allocation`, which gets its address and bytes.
   void reuse(Allocation& entry, Allocation& allocation);
 
   std::optional<Allocation> find(DevicePointer address) const;
-  // What is at an address. The answer lives until the thread has asked four times more.
+  // The allocation at an address. The result stays valid for the thread's next four lookups.
   const Place& place(DevicePointer address) const;
-  // True if cuMemFreeAsync freed the memory at `address` and nothing has its place yet, whether or
-  // not the stream is there already: so that reports do not depend on how fast a stream is.
+  // True if cuMemFreeAsync freed the memory at `address` and it is not reused yet. Does not depend
+  // on whether the stream has reached the free, so that reports do not depend on the speed of
+  // streams.
   bool is_freed(DevicePointer address) const;
   // The last allocation that shares a byte with [begin, end).
   std::optional<Allocation> overlapping(DevicePointer begin, DevicePointer end) const;
@@ -121,14 +124,14 @@ class MemoryTable {
   // Addresses without bytes, for cuMemAddressReserve and cuMemCreate's storage.
   DevicePointer reserve(std::size_t size, std::size_t alignment);
   std::byte* make_bytes(std::size_t size);
-  // Bytes at two addresses: the result, and `other`.
+  // Allocates bytes that are mapped at two addresses: the result and `other`.
   std::byte* make_bytes_twice(std::size_t size, void*& other);
   void free_bytes(std::byte* bytes, std::size_t size);
 
  private:
   void read_place(DevicePointer address, Place& place) const;
   void remember(Allocation& entry) const;
-  // The lock is held. Makes what threads have cached stale.
+  // Invalidates the places that threads have cached. The lock is held.
   void change() {
     version_.store(version_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
@@ -149,14 +152,14 @@ class MemoryTable {
   std::multimap<std::size_t, DevicePointer> free_;
 };
 
-// Outlives the threads of streams. Replaced by end_process() alone.
+// Outlives the threads of streams. Only end_process() replaces it.
 inline MemoryTable*& memory_of_process() {
   static MemoryTable* one = new MemoryTable;
   return one;
 }
 inline MemoryTable& memory() { return *memory_of_process(); }
 
-// Addresses [begin, end) are the bytes from `host` on.
+// The bytes of addresses [begin, end) start at `host`.
 struct Mapping {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -164,13 +167,14 @@ struct Mapping {
   bool writable = true;
 };
 
-// How a kernel of one context sees memory. All threads of a run may call it.
+// Memory as the kernels of a context see it. All threads of a run may call it.
 class ContextMemory {
  public:
   explicit ContextMemory(const ContextState& context) : context_(context) {}
   // The allocation that holds `address`, if the kernel may use it.
   std::optional<Mapping> find(std::uint64_t address);
-  // For malloc and free in kernels. 0: there is none; false: it was not allocated so.
+  // malloc and free of kernels. allocate() returns 0 if there is no memory; release() returns false
+  // if `address` does not come from allocate().
   std::uint64_t allocate(std::uint64_t bytes);
   bool release(std::uint64_t address);
 
@@ -181,8 +185,8 @@ class ContextMemory {
 // True if work of `context` may use the allocation.
 bool may_use(const ContextState& context, const Allocation& allocation);
 
-// Where the bytes of [address, address + size) are. Null if they are not in one allocation that
-// `context` may use.
+// Host address of the bytes [address, address + size). Null if they are not within a single
+// allocation that `context` may use.
 std::byte* bytes_of(const ContextState& context, DevicePointer address, std::size_t size);
 
 }  // namespace halyard::inline v0::sim::gpu

@@ -22,7 +22,7 @@ Result make_module(ContextState& context, std::shared_ptr<const Code> code, Modu
   for (const Segment& segment : module->code->segments()) {
     Allocation allocation;
     allocation.size = segment.size != 0 ? segment.size : 1;
-    // The host reads and writes __managed__ variables where they are.
+    // The host accesses __managed__ variables in place.
     allocation.kind = segment.is_managed ? MemoryKind::kManaged : MemoryKind::kVariable;
     allocation.device = context.device;
     allocation.context = &context;

@@ -67,18 +67,18 @@ inline constexpr int kMaxDynamicShared = 8;
 // Allocates and fills the segments of `code` in the context.
 Result make_module(ContextState& context, std::shared_ptr<const Code> code, Module& module);
 void end_module(Module module);
-// The function of an entry; the same handle each time.
+// The function of an entry; always returns the same handle.
 Function function_of(ModuleState& module, std::size_t entry);
 
-// A CUfunction, or a CUkernel in its place: its function in `context`. kInvalidContext for a kernel
-// without a context.
+// Finds the function of a CUfunction, or of a CUkernel in its place, in `context`. Returns
+// kInvalidContext for a kernel without a context.
 Result find_function(ContextState* context, Function handle, FunctionState*& function);
 Result function_of_kernel(ContextState& context, Kernel handle, Function& function);
 
-// An attribute as cuFuncGetAttribute answers it.
+// An attribute as cuFuncGetAttribute returns it.
 Result function_attribute(const FunctionState& function, int attribute, int& value);
 
-// --- what calls ask; the State is locked --------------------------------------------------------
+// --- operations of API calls; the State is locked ------------------------------------------------
 
 // Makes a module that the program unloads, or a library.
 Result load_module(Call& call, std::shared_ptr<const Code> code, Module* module);

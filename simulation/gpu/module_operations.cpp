@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What calls ask of modules, functions, libraries and their kernels.
+// Operations of API calls on modules, functions, libraries and their kernels.
 #include <utility>
 
 #include "simulation/gpu/module.h"
@@ -97,13 +97,13 @@ Result unload_module(Call& call, Module handle) {
   ModuleState* const module = resolve(handle);
   HALYARD_GPU_REQUIRE(module != nullptr, kInvalidHandle);
   if (module->library != nullptr) {
-    // cuda.h, cuLibraryGetModule: the module goes with its library.
+    // cuda.h, cuLibraryGetModule: unloading the library unloads the module.
     report_misuse("library-module-unloaded",
                   std::string(rules().names.unload_module) + " was called for a library's module");
     return kNotPermitted;
   }
   module->is_unloaded = true;  // so that a kernel in flight is reported
-  // cuda.h does not say that it waits for the work in flight. An H200 does.
+  // cuda.h does not guarantee a wait for the work in flight. An H200 waits.
   if (!options().adversarial) {
     drain(call.lock(), *module->context);
     HALYARD_GPU_REQUIRE(resolve(handle) == module, kInvalidHandle);
@@ -111,7 +111,7 @@ Result unload_module(Call& call, Module handle) {
   ContextState& context = *module->context;
   --context.live_modules;
   end_module(handle);
-  return context.sticky.load();  // it is gone all the same; an H200 answers alike
+  return context.sticky.load();  // destroyed nevertheless, as on an H200
 }
 
 Result module_function(Function* function, Module handle, const char* name) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How threads of this library wait: for a lock, for a condition, for a time. All of it goes through
-// base/, so that halyard-sim can schedule the same code.
+// Waiting of this library's threads: for a lock, for a condition, for a time. All waits use base/,
+// so that halyard-sim can schedule the same code.
 #pragma once
 
 #include <climits>
@@ -15,15 +15,15 @@
 
 namespace halyard::inline v0::sim::gpu {
 
-// Every call takes one: two calls of glibc for a std::mutex were almost half of what a call cost
-// that does nothing.
+// Every call locks a mutex: glibc's two calls for a std::mutex were almost half of the cost of an
+// empty call.
 using Mutex = base::Mutex;
 using Lock = std::unique_lock<Mutex>;
 
 inline Nanoseconds now() { return Clock::steady().now(); }
 
-// A condition variable. Everything is called with its lock held, so that a notification that no
-// thread waits for costs one load.
+// A condition variable. All members are called with its lock held, so a notification without
+// waiters costs a single load.
 class Condition {
  public:
   template <class Holds>
@@ -37,7 +37,7 @@ class Condition {
       --waiters_;
     }
   }
-  // Returns false if `holds` does not hold at `deadline` (of now()).
+  // Returns false if `holds` is still false at `deadline` (in the time of now()).
   template <class Holds>
   bool wait_until(Lock& lock, Nanoseconds deadline, Holds holds) {
     while (!holds()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The second form of functions that take a stream: for them stream 0 is the calling thread's.
+// The second form of functions that take a stream: for them stream 0 is the calling thread's
+// stream.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,7 @@
 
 namespace halyard::inline v0::sim::gpu {
 
-// Stream 0 is the calling thread's while this lives.
+// While this exists, stream 0 is the calling thread's stream.
 class PerThreadScope {
  public:
   PerThreadScope() { this_thread().uses_per_thread_stream = true; }

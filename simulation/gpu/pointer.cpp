@@ -73,7 +73,7 @@ Result pointer_attribute(void* data, int which, DevicePointer address) {
 
 namespace {
 
-// What cuPointerGetAttributes answers for an address that it does not know.
+// Writes the attribute that cuPointerGetAttributes reports for an unknown address.
 Result default_attribute(void* data, int which) {
   switch (which) {
     case kContextOf:
@@ -98,7 +98,8 @@ Result pointer_attributes(unsigned count, const int* which, void** data, DeviceP
   HALYARD_GPU_REQUIRE(which != nullptr && data != nullptr, kInvalidValue);
   for (unsigned i = 0; i < count; ++i) {
     HALYARD_GPU_REQUIRE(which[i] >= 1 && which[i] <= 21 && data[i] != nullptr, kInvalidValue);
-    // cuda.h: unlike cuPointerGetAttribute, an unknown address is no error; it has default values.
+    // cuda.h: unlike cuPointerGetAttribute, an unknown address is not an error; it has default
+    // values.
     if (pointer_attribute(data[i], which[i], address) != kSuccess)
       default_attribute(data[i], which[i]);
   }

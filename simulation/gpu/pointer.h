@@ -7,7 +7,7 @@
 
 namespace halyard::inline v0::sim::gpu {
 
-// Numbers of CU_POINTER_ATTRIBUTE_*, which are also those of HIP.
+// Values of CU_POINTER_ATTRIBUTE_*; HIP's are equal.
 enum PointerAttribute : int {
   kContextOf = 1,
   kMemoryTypeOf = 2,
@@ -27,9 +27,9 @@ enum PointerAttribute : int {
   kPoolOf = 17,
 };
 
-// kInvalidValue for an address that is not known.
+// Returns kInvalidValue for an unknown address.
 Result pointer_attribute(void* data, int which, DevicePointer address);
-// Several; default values for an address that is not known.
+// Reads several attributes. An unknown address has default values.
 Result pointer_attributes(unsigned count, const int* which, void** data, DevicePointer address);
 
 }  // namespace halyard::inline v0::sim::gpu

@@ -45,8 +45,7 @@ Pool current_pool(DeviceId device) {
 
 namespace {
 
-// In null mode nothing is in the memory, so that an allocation of the same size may have it at
-// once.
+// In null mode the memory has no contents, so an allocation of the same size may reuse it at once.
 bool reuse(PoolState& pool, const StreamState& stream, Allocation& allocation,
            DevicePointer& address) {
   if (!takes_nothing(stream)) return false;
@@ -62,8 +61,8 @@ bool reuse(PoolState& pool, const StreamState& stream, Allocation& allocation,
   return true;
 }
 
-// The end of stream-ordered memory in null mode, if nothing is in flight that may use it. Returns
-// false if the stream has to free it.
+// Frees stream-ordered memory in null mode, if no work in flight may use it. Returns false if the
+// stream has to free it.
 bool retire(StreamState& stream, const Place& place) {
   const Allocation& allocation = place.allocation;
   if (!takes_nothing(stream) || !is_complete(stream) || !stream.waits.empty() ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory of devices: how much is used, and pools of stream-ordered memory.
+// Memory of devices: accounting, and pools of stream-ordered memory.
 #pragma once
 
 #include "simulation/gpu/call.h"
@@ -23,11 +23,13 @@ struct PoolState {
   std::map<std::size_t, std::vector<Allocation*>> spare;
 };
 
-// Allocates device memory, counted. kOutOfMemory beyond the device's size. The State is locked.
+// Allocates device memory and counts it. Returns kOutOfMemory beyond the device's size. The State
+// is locked.
 Result allocate_memory(Allocation allocation, std::size_t alignment, DevicePointer& address);
-// Returns what cuMemFree freed while work was in flight, if none is now. The State is locked.
+// Releases memory that cuMemFree freed while work was in flight, if no work is in flight now. The
+// State is locked.
 void return_freed(ContextState& context);
-// Returns an allocation of any kind. The State is locked.
+// Releases an allocation of any kind. The State is locked.
 void release_allocation(const Allocation& allocation);
 
 Pool default_pool(DeviceId device);
@@ -35,7 +37,7 @@ Pool current_pool(DeviceId device);
 Result allocate_async(DevicePointer* address, std::size_t size, Pool handle, StreamState* stream);
 Result free_async(DevicePointer address, Stream handle);
 
-// --- what calls ask of pools; the State is locked -----------------------------------------------
+// --- operations of API calls on pools; the State is locked ---------------------------------------
 
 Result set_current_pool(DeviceId device, Pool handle);
 Result create_pool(Pool* pool, const PoolProperties* properties);

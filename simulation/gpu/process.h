@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The process that uses this library. In halyard-sim every run is a process of its own: it begins
-// with options instead of the environment, and ends with nothing left.
+// The process that uses this library. In halyard-sim every run simulates a process: it begins with
+// options instead of the environment, and ends with all objects released.
 #pragma once
 
 #include <string>
@@ -13,28 +13,28 @@
 
 namespace halyard::inline v0::sim::gpu {
 
-// Which of `count` devices the process sees, in its order: in halyard-sim all.
+// The devices, of `count`, that the process sees, in order: in halyard-sim all.
 std::vector<int> visible_devices(int count);
 
-// Reports what was never released. The State is locked.
+// Reports objects that were never released. The State is locked.
 void report_unreleased();
 
-// `reset` is called when the process ends, and forgotten then. The State is locked, or no other
-// thread is there.
+// Registers `reset` to be called once, when the process ends. The State is locked, or no other
+// thread exists.
 void at_end_of_process(void (*reset)());
-// Calls them, the latest first.
+// Calls the registered functions, the latest first.
 void reset_process();
 
 // --- in halyard-sim only, by a simulated thread --------------------------------------------------
 
-// Before the first call of the API, of the library that `rules` are of.
+// Called before the first call of the API of the library to which `rules` belong.
 void begin_process(const Rules& rules, const Options& options);
 
-// The device of the context that is current in this thread; -1: there is none.
+// The device of the context that is current in this thread, or -1.
 DeviceId current_device();
 
-// A fault of a kernel on `device`, from outside: every later call in its contexts answers it, and
-// what they have in flight does not run. Nothing if the device has no primary context.
+// Injects a kernel fault on `device`: every later call in its contexts returns the fault, and their
+// work in flight does not run. Does nothing if the device has no primary context.
 void fail_device(DeviceId device, Result fault);
 
 // Waits until nothing is in flight.

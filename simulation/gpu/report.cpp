@@ -21,8 +21,8 @@ struct Misuse {
 
 struct Reports {
   Mutex mutex;
-  // The first call of a function adds to it, without a lock, so that a simulation does not switch
-  // threads in its first run only.
+  // The first call of a function adds to it. It has no lock, because that would be a schedule point
+  // in the first run of a simulation only.
   std::atomic<Entry*> entries = nullptr;
   std::map<std::string, Misuse> misuse;
   std::map<std::string, std::string> leaks;

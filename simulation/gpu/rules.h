@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What differs between the simulated libraries that share this core. Each of them defines its
+// The differences between the simulated libraries that share this core. Each of them defines its
 // HALYARD_GPU_RULES; their functions may read the options, and are called by any thread, with the
 // State locked or not.
 #pragma once
@@ -31,7 +31,7 @@ struct Names {
   const char* write_value;
 };
 
-// What a device is, and what it takes.
+// Properties and limits of a device.
 struct DeviceLimits {
   int multiprocessors;
   int warp;         // threads
@@ -45,23 +45,23 @@ struct DeviceLimits {
   int least_priority, greatest_priority;  // of streams; others are clamped
 };
 
-// What of a launch is beyond the limits.
+// The property of a launch that exceeds a limit.
 enum class Beyond : std::uint8_t {
   kNothing,
   kEmptyGrid,
   kEmptyBlock,
   kGrid,           // an extent of the grid
-  kBlock,          // an extent of the block, or not the one that the kernel requires
+  kBlock,          // an extent of the block, or it differs from the kernel's required extent
   kDeviceThreads,  // threads of a block, of any kernel
   kKernelThreads,  // threads of a block, of this kernel
   kTotalThreads,   // of the whole launch
   kSharedMemory,
 };
 
-// What a fault of a kernel ends.
+// The reach of a kernel's fault: it ends
 enum class FaultReach : std::uint8_t {
   kDevice,   // the use of its device
-  kProcess,  // the use of all devices: every call of the process answers it
+  kProcess,  // the use of all devices: every call of the process returns the fault
   kAbort,    // the process
 };
 
@@ -75,49 +75,51 @@ struct Rules {
 
   // Reads the variables that only this library has.
   void (*read_options)(Options& options);
-  // Which of `count` devices the process sees, in its order.
+  // The devices, of `count`, that the process sees, in the order in which it sees them.
   std::vector<int> (*visible_devices)(int count);
 
   // Does not change after the first call of the API.
   const DeviceLimits* limits;
-  // What a launch beyond the limits answers.
+  // The error of a launch that exceeds a limit.
   Result (*beyond_limits)(Beyond what);
   // The end mark of the list `extra` of a launch.
   std::uintptr_t parameters_end;
 
-  // Programs retain and release contexts. Else each device has one until the process ends, which is
-  // no leak.
+  // True if programs retain and release contexts. Otherwise each device has a context until the
+  // process ends, which is not a leak.
   bool has_contexts = false;
   FaultReach (*fault_reach)();
-  // What a call with a destroyed stream answers, or one that never was.
+  // The error of a call with a stream that was destroyed or never existed.
   Result (*dead_stream)();
   // Hardware queues of a device. Each executes the work of its streams in the order of submission,
   // so that work that waits holds back other streams. 0: each stream has its own.
   unsigned (*hardware_queues)();
-  // Functions of the program run one after the other on a thread of their own. Else those of one
-  // context do, each on its stream's thread.
+  // True if all host functions run sequentially on a thread of their own. Otherwise each runs on
+  // its stream's thread, and those of the same context run one at a time.
   bool has_host_thread;
   // A wait for an event waits even if the stream of its record was destroyed meanwhile.
   bool waits_for_destroyed_streams;
-  // To free memory waits for all work of its device, in adversarial mode too; of memory of the host
-  // for that of all devices.
+  // Freeing memory waits for all work of its device, even in adversarial mode; freeing host memory
+  // waits for the work of all devices.
   bool free_always_waits;
   // The same function waits for stream-ordered memory as well.
   bool (*free_waits_for_pool_memory)();
   // A copy with memory of another device runs in that device's NULL stream, between its
   // predecessor and its successor in the stream that it was given to.
   bool copies_where_memory_is;
-  // Waits for values compare unsigned numbers, after an "and" with MemOp::more. Else as CUDA does.
+  // Waits for values compare unsigned numbers, after an "and" with MemOp::more. Otherwise they
+  // compare as in CUDA.
   bool masks_waits;
-  // To destroy the stream that began a capture ends it, and one that joined leaves it. Else the
-  // capture is invalid.
+  // Destroying the stream that began a capture ends the capture; destroying a stream that joined
+  // removes it from the capture. Otherwise either invalidates the capture.
   bool destroying_ends_captures = false;
   // An unsafe call in a capture of its own thread ends only that thread's captures.
   bool ends_own_captures_first;
 };
 
 #if defined(HALYARD_SIMULATION)
-// halyard-sim has both libraries. Each of its processes uses one, and begins with its rules.
+// halyard-sim contains both libraries. Each of its processes uses one library and starts with its
+// rules.
 extern const Rules kCudaRules, kHipRules;
 #define HALYARD_GPU_RULES(library) k##library##Rules
 inline constinit const Rules* rules_of_process = nullptr;

@@ -14,7 +14,8 @@
 namespace halyard::inline v0::sim::gpu {
 namespace {
 
-// By the scheduler's numbers. Not guarded: no other simulated thread runs meanwhile.
+// Indexed by the scheduler's thread numbers. Needs no lock, because no other simulated thread runs
+// meanwhile.
 std::vector<std::unique_ptr<ThreadState>>& threads() {
   static auto* const all = new std::vector<std::unique_ptr<ThreadState>>;
   return *all;

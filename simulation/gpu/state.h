@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Devices, contexts, and what each thread has current. One lock guards all of it; kernels, copies
-// and host functions run without the lock.
+// Devices, contexts, and each thread's current context. A single lock guards them; kernels, copies
+// and host functions run without it.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct PoolState;
 struct Recording;
 struct GraphMemory;
 
-// Something that work waits for: a place in a stream, or a recording.
+// A wait of work: for a place in a stream, or for a recording.
 struct Wait {
   std::shared_ptr<StreamState> stream;
   std::uint64_t sequence = 0;
@@ -34,7 +34,7 @@ struct Wait {
 // The State is locked.
 bool has_passed(const Wait& wait);
 
-// A context is never freed: streams, events and modules of a destroyed one still point to it.
+// A context is never freed: streams, events and modules of a destroyed context still point to it.
 struct ContextState {
   static constexpr Kind kKind = Kind::kContext;
   static constexpr const char* kName = "context";
@@ -44,7 +44,7 @@ struct ContextState {
   std::uint64_t id = 0;
   bool is_primary = false;
   base::Atomic<bool> is_destroyed{false};
-  // The first fault of a kernel of its device; every later call answers it.
+  // The first fault of a kernel of its device; every later call returns it.
   base::Atomic<Result> sticky{kSuccess};
   Context handle = nullptr;
   Mutex host_functions;                 // held while one of them runs
@@ -52,9 +52,9 @@ struct ContextState {
   std::vector<std::weak_ptr<StreamState>>
       streams;                              // all others, those with work after destruction too
   std::uint64_t busy_blocking_streams = 0;  // with work in flight
-  // The latest work of each hardware queue that streams share; none where each has its own.
+  // The latest work of each hardware queue that streams share; empty if each stream has its own.
   std::vector<Wait> queues;
-  // Launches in streams of other contexts, of graphs with nodes in this one.
+  // Launches in streams of other contexts of graphs that have nodes in this context.
   std::vector<Wait> foreign_launches;
   std::set<ContextState*> peers;  // whose memory kernels of this context may use
   std::map<int, std::size_t> limits;
@@ -71,7 +71,7 @@ struct DeviceState {
   Pool default_pool = nullptr, current_pool = nullptr;
 };
 
-// A call of a function of the program, by the library's thread for them.
+// A call of a host function, by the library's thread for such calls.
 struct HostCall {
   std::function<void()> function;
   bool is_done = false;
@@ -106,7 +106,7 @@ struct State {
   base::Atomic<Result> lost{kSuccess};
 };
 
-// Outlives the threads of streams. Replaced by end_process() alone.
+// Outlives the threads of streams. Only end_process() replaces it.
 inline State*& state_of_process() {
   static State* one = new State;
   return one;
@@ -133,28 +133,28 @@ struct ThreadState {
 };
 
 #if defined(HALYARD_SIMULATION)
-// Simulated threads are one thread of the system.
+// A function, because all simulated threads share a thread of the system.
 ThreadState& this_thread();
 #else
-// Null until the thread's first call. Programs open this library at run time, so it may not ask for
-// the initial-exec model: the blocks of the library's threads do not fit in what that leaves.
+// Null until the thread's first call. Not in the initial-exec model: programs open this library at
+// run time, and the blocks of the library's threads do not fit in the static TLS that remains then.
 inline constinit thread_local ThreadState* made_thread = nullptr;
 ThreadState& make_thread();
 inline ThreadState& this_thread() { return made_thread != nullptr ? *made_thread : make_thread(); }
 #endif
 
-// Makes the devices that the process sees, unless they are. The State is locked.
+// Creates the devices that the process sees, if needed. The State is locked.
 Result initialize();
 // Makes a context on a device. The State is locked.
 ContextState* make_context(DeviceId device, unsigned flags, bool is_primary);
-// The primary context of a device, made at the first call, which gets one reference more. The State
-// is locked.
+// Retains the primary context of a device, which the first call creates. The State is locked.
 Result retain_primary(Context* context, DeviceId device);
-// Reports what a context holds that the program was to release. `where` is the end at which it did.
+// Reports the objects of a context that the program should have released. `where` names the event
+// at which they leaked.
 void report_leaks(const ContextState& context, const char* where);
 // Waits for the context's work, frees its memory, ends its handles. `where` is for the leak report.
 void end_context(Lock& lock, ContextState& context, const char* where);
-// Waits until all that was submitted to the context has ended; returns its sticky error.
+// Waits until all work that was submitted to the context has ended; returns its sticky error.
 Result drain(Lock& lock, ContextState& context);
 // True if nothing of the context is in flight.
 bool is_idle(const ContextState& context);

@@ -15,9 +15,10 @@
 namespace halyard::inline v0::sim::gpu {
 namespace {
 
-// In adversarial mode operations start up to this much late, in nanoseconds, by the seed.
+// The greatest delay, in nanoseconds, by which the seed starts operations late in adversarial mode.
 constexpr std::uint64_t kMostDelay = 300'000;
-// All of the first operations of a stream, then one in eight: programs with many end in time.
+// The first operations of a stream are all delayed, then one in eight, so that programs with many
+// operations end in time.
 constexpr std::uint64_t kAllLate = 1024, kLateOneIn = 8;
 
 void run_stream(std::shared_ptr<StreamState> stream) {
@@ -158,7 +159,7 @@ StreamState* find_stream(Stream handle) {
 }
 
 // cuda.h, cuMemFreeAsync: CUDA_ERROR_INVALID_CONTEXT (default stream specified with no current
-// context). Other streams name their context.
+// context). Other streams identify their context.
 Result stream_error(Stream handle) {
   if (reinterpret_cast<std::uintptr_t>(handle) > kPerThreadStream) return rules().dead_stream();
   return this_thread().current() == nullptr ? kInvalidContext : kContextIsDestroyed;
@@ -227,7 +228,7 @@ Result submit_record(StreamState& stream, const std::shared_ptr<EventState>& eve
   if (!rules().waits_for_destroyed_streams) event->stream = stream.weak_from_this();
   std::shared_ptr<Recording>& recording = event->recording;
   if (options().null && is_complete(stream) && stream.waits.empty()) {
-    // A recording that no wait holds is used again.
+    // A recording that no wait refers to is reused.
     if (recording == nullptr || !recording->is_done || recording.use_count() != 1) {
       recording = std::make_shared<Recording>();
     }
@@ -245,7 +246,7 @@ Result submit_record(StreamState& stream, const std::shared_ptr<EventState>& eve
 Result submit_wait(StreamState& stream, const std::shared_ptr<EventState>& event) {
   if (const Result result = check_stream(stream); result != kSuccess) return result;
   if (stream.capture != nullptr) return capture_work(stream, WaitWork{event});
-  // cuda.h, cuEventRecord: a wait captures what the event holds at the time of the call.
+  // cuda.h, cuEventRecord: a wait captures the event's contents at the time of the call.
   const auto is_awaited = [&] {
     if (rules().waits_for_destroyed_streams) return true;
     const std::shared_ptr<StreamState> recorded_in = event->stream.lock();

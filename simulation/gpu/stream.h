@@ -44,7 +44,7 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
   base::Thread thread;                       // detached: keeps the stream while it runs
   std::map<int, AttributeValue> attributes;  // that were set
   std::shared_ptr<CaptureState> capture;
-  std::vector<NodeState*> frontier;  // of the capture: what the next node depends on
+  std::vector<NodeState*> frontier;  // of the capture: dependencies of the next node
 
   bool is_blocking() const { return !is_legacy && (flags & kNonBlocking) == 0; }
 };
@@ -62,11 +62,11 @@ struct EventState {
   std::vector<NodeState*> frontier;
 };
 
-// What a CUstream names in this thread: a handle, or one of the default streams. Null: no stream.
-// A default stream is that of the current context. The State is locked; the stream lives while the
-// State stays locked.
+// Returns the stream that a CUstream names in this thread: a handle, or one of the default streams
+// of the current context. Returns null if it does not name a stream. The State is locked; the
+// stream lives while the State stays locked.
 StreamState* find_stream(Stream stream);
-// Why it found none.
+// The error if find_stream() returned null.
 Result stream_error(Stream stream);
 
 // cuda.h, cuStreamCreateWithPriority: a priority outside of the range is clamped.
@@ -76,21 +76,21 @@ std::shared_ptr<StreamState> make_stream(ContextState& context, unsigned flags, 
 
 // Hands work to a stream, or adds it to the graph that the stream is being captured into.
 Result submit(StreamState& stream, Work work);
-// The same for what has been recorded by no capture: the work is executed.
+// Hands work to a stream even if the stream is being captured: the work is executed.
 std::uint64_t enqueue(StreamState& stream, Work work);
 // Submits a record of an event and a wait for its latest record.
 Result submit_record(StreamState& stream, const std::shared_ptr<EventState>& event);
 Result submit_wait(StreamState& stream, const std::shared_ptr<EventState>& event);
 
-// Why a stream takes no work, or kSuccess.
+// Returns the reason why a stream takes no work, or kSuccess.
 Result check_stream(StreamState& stream);
-// In null mode: true if a kernel, a copy or a memset, which do nothing, need not be made, because
-// no graph takes them.
+// True in null mode, where kernels, copies and memsets do nothing, if they need not be created
+// because no graph captures them.
 inline bool takes_nothing(const StreamState& stream) {
   return options().null && stream.capture == nullptr;
 }
 
-// True if all that was submitted has ended. For the legacy stream: also that of blocking streams.
+// True if all submitted work has ended; for the legacy stream, including that of blocking streams.
 inline bool is_complete(const StreamState& stream) {
   return stream.completed >= stream.submitted &&
          (!stream.is_legacy || stream.context->busy_blocking_streams == 0);
@@ -98,10 +98,11 @@ inline bool is_complete(const StreamState& stream) {
 // True if work in flight in the context names memory of the allocation: as a side of a copy or
 // memset, or in a parameter of a kernel.
 bool is_named_in_flight(const ContextState& context, const Allocation& allocation);
-// Blocks until is_complete for what was submitted before the call. Returns the context's error.
+// Blocks until all work that was submitted before the call is_complete. Returns the context's
+// error.
 Result wait_for(Lock& lock, StreamState& stream);
 
-// The threads of a context's streams end when nothing is left to do.
+// Makes the threads of a context's streams end once their work is done.
 void end_streams(ContextState& context);
 // Ends a stream's handle; work in flight still runs.
 void destroy_stream(Stream stream);

@@ -29,7 +29,7 @@ Result end_stream(Stream handle) {
   }
   const ContextState& context = *stream->context;
   destroy_stream(handle);
-  return context.sticky.load();  // it is gone all the same; an H200 answers alike
+  return context.sticky.load();  // destroyed nevertheless, as on an H200
 }
 
 Result end_event(Event handle) {
@@ -59,9 +59,9 @@ namespace {
 // The event's error, if its last record was captured.
 bool was_captured(const EventState& event) { return event.capture != nullptr; }
 
-// Whether the host may ask for its end. That is potentially unsafe while another thread captures,
-// also if the event was recorded before: PyTorch's watchdog met it (pytorch/pytorch, pull request
-// 104555), and HIP has the same rule (ROCm/rocm-systems, pull request 3176).
+// Whether the host may query or wait for the event. That is potentially unsafe while another thread
+// captures, even if the event was recorded before: PyTorch's watchdog met it (pytorch/pytorch, pull
+// request 104555), and HIP has the same rule (ROCm/rocm-systems, pull request 3176).
 Result check_awaited(const EventState* event) {
   HALYARD_GPU_REQUIRE(event != nullptr, kInvalidHandle);
   if (was_captured(*event)) {

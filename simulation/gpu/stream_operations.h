@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What calls ask of streams and events. The State is locked.
+// Operations of API calls on streams and events. The State is locked.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,7 @@ Result wait_event(Stream handle, Event event_handle, unsigned flags);
 Result launch_host_function(Stream handle, HostFunction function, void* data);
 Result add_callback(Stream handle, StreamCallback callback, void* data, unsigned flags);
 
-// Waits for values and writes of values.
+// Submits waits for values and writes of values.
 Result add_mem_ops(Stream handle, std::vector<MemOp> operations);
 Result add_mem_op(Stream stream, std::uint32_t operation, DevicePointer address,
                   std::uint64_t value, unsigned flags);

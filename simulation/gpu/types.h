@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the simulated libraries have in common, under names of this project: results, handles, and
-// the layouts and numbers in which cuda.h of CUDA 13.0 and hip_runtime_api.h agree, or CUDA's where
-// they do not. A library whose own differ converts them. tests/sim_cuda compares with cuda.h where
-// a toolkit is installed.
+// Types that the simulated libraries share, under names of this project: results, handles, layouts
+// and numbers. They are those of cuda.h of CUDA 13.0, with which hip_runtime_api.h mostly agrees; a
+// library whose values differ converts them. tests/sim_cuda compares with cuda.h where a toolkit is
+// installed.
 #pragma once
 
 #include <array>
@@ -84,7 +84,7 @@ using StreamCallback = void (*)(Stream, Result, void*);
 
 inline constexpr std::size_t kMostDevices = 64;
 
-// Values of CUstream that are no handles.
+// Values of CUstream that are not handles.
 inline constexpr std::uintptr_t kLegacyStream = 1, kPerThreadStream = 2;
 inline constexpr unsigned kNonBlocking = 1;
 inline constexpr unsigned kEventBlockingSync = 1, kEventDisableTiming = 2, kEventInterprocess = 4;
@@ -124,7 +124,7 @@ struct Array3D {
   unsigned channels, flags;
 };
 
-// A memset of `height` rows of `width` elements. The value has the bytes of one element.
+// A memset of `height` rows of `width` elements. The value has the size of an element.
 struct Fill {
   DevicePointer dst;
   std::size_t pitch;

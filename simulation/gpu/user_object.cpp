@@ -10,11 +10,11 @@
 namespace halyard::inline v0::sim::gpu {
 namespace {
 
-constexpr unsigned kNoDestructorSync = 1, kMove = 1;  // the only flags that there are
+constexpr unsigned kNoDestructorSync = 1, kMove = 1;  // the only flags
 
 bool is_count(unsigned count) { return count != 0 && count <= INT_MAX; }
 
-// A call of a destructor, which ends with its thread.
+// A call of a destructor on a thread of its own.
 struct Ending {
   base::Thread thread;
   HostFunction destroy = nullptr;
@@ -36,12 +36,13 @@ Result release_user_object(UserObject handle, unsigned count) {
   HALYARD_GPU_REQUIRE(object != nullptr && is_count(count) && count <= object->references,
                       kInvalidValue);
   object->references -= count;
-  if (object->references == 0) end_handle(handle);  // graphs may refer to it still
+  if (object->references == 0) end_handle(handle);  // graphs may still refer to it
   return kSuccess;
 }
 
 // cuda.h, cuUserObjectCreate: destructors "cannot make CUDA API calls and should avoid blocking
-// behavior, as they are executed by a shared internal thread". So no lock of the library is held.
+// behavior, as they are executed by a shared internal thread". So the library holds no lock during
+// the call.
 UserObjectState::~UserObjectState() {
   auto* const ending = new Ending{{}, destroy, data};
   const auto body = [](void* argument) {
@@ -91,7 +92,7 @@ Result retain_in_graph(Graph graph_handle, UserObject handle, unsigned count, un
 
 Result release_in_graph(Graph graph_handle, UserObject handle, unsigned count) {
   GraphState* const graph = resolve(graph_handle);
-  // The handle may be one that the program has released.
+  // The program may have released the handle.
   HALYARD_GPU_REQUIRE(graph != nullptr && handle != nullptr && is_count(count), kInvalidValue);
   const auto at = std::ranges::find_if(
       graph->users, [&](const auto& each) { return each.first->handle == handle; });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// User objects: what the nodes of graphs use, which ends when neither the program nor a graph, an
-// executable graph or a launch refers to it. The State is locked.
+// User objects: resources that the nodes of graphs use. A user object ends when neither the program
+// nor a graph, an executable graph or a launch refers to it. The State is locked.
 #pragma once
 
 #include "simulation/gpu/graph.h"

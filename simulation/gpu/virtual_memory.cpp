@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kGranularity = std::size_t{2} << 20;
 
-// What cuMemCreate made. Freed when it is released and mapped nowhere.
+// Storage that cuMemCreate created. Freed once it is released and not mapped.
 struct Physical {
   AllocationProperties properties{};
   std::byte* bytes = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Addresses and storage that a program maps itself. The State is locked.
+// Address ranges and storage that a program maps explicitly. The State is locked.
 #pragma once
 
 #include "simulation/gpu/pool.h"

@@ -68,7 +68,7 @@ std::shared_ptr<GraphMemory> graph_memory_at(DevicePointer address) {
   const auto at = state().graph_memory.find(address);
   std::shared_ptr<GraphMemory> of = at != state().graph_memory.end() ? at->second.lock() : nullptr;
   if (of == nullptr) return nullptr;
-  // The end of a context takes the memory, and other memory may have the address.
+  // The end of a context frees the memory, and other memory may have reused the address.
   const std::optional<Allocation> found = memory().find(address);
   return found && found->id == of->id ? of : nullptr;
 }
@@ -84,7 +84,7 @@ void run_in_program(const std::function<void()>& function) {
   thread.is_in_host_function = false;
 }
 
-// The thread that runs all functions of the program, for the libraries that have one.
+// The thread that runs all host functions, for libraries that have such a thread.
 void run_host_calls(void*) {
   Lock lock(state().mutex);
   State& all = state();
@@ -124,8 +124,8 @@ void call_on_host_thread(std::function<void()> function) {
 
 // Runs a function of the program, in which calls of the API are misuse. cuda.h, cuLaunchHostFunc:
 // "Host functions without a mandated order (such as in independent streams) execute in undefined
-// order and may be serialized." An H200 serializes them: one that waits holds back those of every
-// other stream. HIP has one thread for them (ROCr's handler of asynchronous events).
+// order and may be serialized." An H200 serializes them: a function that waits delays those of all
+// other streams. HIP has a single thread for them (ROCr's handler of asynchronous events).
 template <class Function>
 void call_program(ContextState& context, Function function) {
   if (rules().has_host_thread) return call_on_host_thread(function);
@@ -133,7 +133,7 @@ void call_program(ContextState& context, Function function) {
   run_in_program(function);
 }
 
-// The program's type of the function is cuda.h's, of which this library has its own declaration.
+// The program's function has cuda.h's type, of which this library has its own declaration.
 #ifdef __clang__
 [[clang::no_sanitize("function")]]
 #endif
@@ -141,7 +141,7 @@ void call_back(const CallbackWork& work, Result status) {
   work.callback(work.stream, status, work.data);
 }
 
-// A fault of work in `stream`: of the context of the work, and of the stream, which does not go on.
+// Sets a fault of work in `stream`, for the context of the work and for the stream, which stops.
 void set_fault(ContextState& context, StreamState& stream, Result fault) {
   const std::lock_guard lock(state().mutex);
   fail_context(context, fault);
@@ -220,8 +220,8 @@ void run_mem_op(std::byte* bytes, const MemOp& op, bool is_wait, const ContextSt
 }
 
 // cuda.h, cuStreamWaitValue32: "Synchronization ordering established through this API is not
-// visible to CUDA": nothing keeps CUDA from running a wait before the write that ends it, if the
-// write comes later and in another stream, and then it has to run it while the wait blocks.
+// visible to CUDA": if the write that ends a wait is submitted later and in another stream, CUDA
+// may start the wait first, and would have to run the write while the wait blocks.
 void check_order(const MemOp& op, const MemOpWork& work, const StreamState& stream) {
   const Lock lock(state().mutex);
   const auto at = state().writes.find(op.address);
@@ -263,7 +263,7 @@ void run_mem_ops(const MemOpWork& work, StreamState& stream) {
 
 void run_plan(const Plan& plan, StreamState& stream) {
   const std::size_t count = plan.nodes.size();
-  // In adversarial mode any order that respects the dependencies.
+  // In adversarial mode, nodes run in any order that respects the dependencies.
   std::vector<bool> done(count);
   for (std::size_t ran = 0; ran < count; ++ran) {
     std::size_t chosen = ran;
@@ -348,7 +348,7 @@ bool run_fill(const FillWork& work, ContextState& context) {
     bytes = bytes_of(context, fill.dst, (fill.height - 1) * fill.pitch + row);
   }
   if (bytes == nullptr) return false;
-  // As an H200 does: a word of one value in all its elements, which are or'ed together.
+  // As on an H200: the value is or'ed into every element of a word, even where its bits overlap.
   std::uint32_t word = fill.value;
   for (unsigned at = fill.element_size; at < sizeof word; at += fill.element_size) {
     word |= fill.value << (8 * at);
@@ -365,8 +365,8 @@ bool run_fill(const FillWork& work, ContextState& context) {
   return true;
 }
 
-// cuda.h, cuModuleUnload does not say what becomes of its kernels in flight. What else is in flight
-// in the context is no matter: it may be another user's.
+// cuda.h, cuModuleUnload does not define the fate of the module's kernels in flight. Other work in
+// flight in the context does not matter: it may belong to another user.
 bool is_unloaded(const FunctionState& function, const char* what) {
   const std::lock_guard lock(state().mutex);
   if (function.module->is_unloaded) report_misuse("unload-in-flight", what);
@@ -374,7 +374,7 @@ bool is_unloaded(const FunctionState& function, const char* what) {
 }
 
 Result run_kernel(const KernelWork& work, StreamState& stream) {
-  // So that "kernel@3=ILLEGAL_ADDRESS" is a fault.
+  // The entry for injected faults such as "kernel@3=ILLEGAL_ADDRESS".
   static constinit Entry kernels("kernel", true);
   const std::uint64_t number = kernels.count();
   if (const int fault = kernels.may_fail() ? kernels.fault(number) : 0; fault != 0) {
@@ -410,13 +410,13 @@ void execute(const Work& work, StreamState& stream) {
   if (const auto* record = std::get_if<RecordWork>(&work)) return finish_record(*record);
   if (const auto* free = std::get_if<FreeWork>(&work)) return finish_free(*free);
   if (const auto* callback = std::get_if<CallbackWork>(&work)) {
-    // cuda.h, cuStreamAddCallback: called after an error too, with the error as its status. An H200
-    // does not call it then.
+    // cuda.h, cuStreamAddCallback: called even after an error, with the error as its status. An
+    // H200 does not call it in that case.
     if (fault != kSuccess && !options().adversarial) return;
     return call_program(context, [&] { call_back(*callback, fault); });
   }
   if (fault != kSuccess) return;  // cuda.h, cuLaunchHostFunc: not called after an error
-  // A node of a graph may be in another context than the launch.
+  // A node of a graph may be in a different context than the launch.
   ContextState& own = context_of(work) != nullptr ? *context_of(work) : context;
   if (const Result lost = &own != &context ? current_fault(own) : kSuccess; lost != kSuccess) {
     return set_fault(context, stream, lost);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a stream executes and what a node of a graph holds: one set of types for both.
+// The work of streams and of graph nodes: one set of types for both.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace halyard::inline v0::sim::gpu {
 
-// One recording of an event. Guarded by the State's lock.
+// A recording of an event. Guarded by the State's lock.
 struct Recording {
   bool is_done = false;
   Nanoseconds time = 0;
@@ -30,7 +30,7 @@ struct KernelWork {
   std::map<int, AttributeValue> attributes;  // of a node
   std::vector<void*> pointers;               // into parameters, for GetParams of a node
 };
-// The ends of a copy in memory of cuMemHostAlloc: Allocation::id, 0 of other memory.
+// The ends of a copy that are in memory of cuMemHostAlloc, as Allocation::id; 0 for other memory.
 struct PinnedEnds {
   std::uint64_t source = 0, target = 0;
 };
@@ -70,20 +70,21 @@ struct FreeWork {
   DevicePointer address = 0;
   std::shared_ptr<GraphMemory> memory;  // of an allocation node, which keeps its bytes
 };
-// Memory of an allocation node: it has its address from the making of the node, and its bytes until
-// the last graph, executable graph and free in flight that name it have ended. If it is live then,
-// it belongs to the program as any stream-ordered memory does. Guarded by the State's lock.
+// Memory of an allocation node: it has its address once the node is created, and its bytes until
+// the last graph, executable graph and free in flight that name it have ended. If it is live at
+// that point, it belongs to the program like other stream-ordered memory. Guarded by the State's
+// lock.
 struct GraphMemory {
   ~GraphMemory();
   bool is_live = false;  // from a launch of its node to the call that frees it
   DevicePointer address = 0;
-  std::uint64_t id = 0;   // of the allocation, so that a reused address is left alone
+  std::uint64_t id = 0;   // of the allocation; detects a reused address
   PoolProperties pool{};  // of the node
   std::vector<AccessDescription> access;
 };
-// Of memory that was allocated for a node.
+// Creates the GraphMemory of memory that was allocated for a node.
 std::shared_ptr<GraphMemory> make_graph_memory(DevicePointer address);
-// Null for all other memory.
+// Returns null if `address` is not such memory.
 std::shared_ptr<GraphMemory> graph_memory_at(DevicePointer address);
 struct AllocNodeWork {
   std::shared_ptr<GraphMemory> memory;
@@ -94,7 +95,7 @@ struct FreeNodeWork {
   std::shared_ptr<GraphMemory> memory;
 };
 struct Plan;
-// A graph inside a graph, or a launch of one.
+// A graph inside a graph, or a launch of a graph.
 struct GraphWork {
   std::shared_ptr<const Plan> plan;   // in an instantiated graph
   std::shared_ptr<GraphState> graph;  // in a graph
@@ -114,24 +115,24 @@ struct UserObjectState;
 struct Plan {
   std::vector<PlanNode> nodes;
   std::vector<std::shared_ptr<UserObjectState>> users;  // kept until no launch is in flight
-  bool only_computes = false;  // kernels, copies and memsets: what does nothing in null mode
+  bool only_computes = false;  // only kernels, copies, memsets: a no-op in null mode
 };
 
 // The context that the work names; null: that of its stream.
 ContextState* context_of(const Work& work);
 
 // Executes work of a stream, on the stream's thread, without the lock. After a fault of the context
-// only records and frees still take place, and in adversarial mode callbacks are called.
+// only records and frees take place, and in adversarial mode callbacks.
 void execute(const Work& work, StreamState& stream);
 
-// A fault of the context and of all others of its device, and of what else the library's rules say.
+// Fails the context, all other contexts of its device, and more if the library's rules require it.
 // The State is locked.
 void fail_context(ContextState& context, Result fault);
 
-// Runs a copy whose checks have passed. Returns false if it leaves the memory that it names.
+// Runs a copy whose checks have passed. Returns false if it exceeds the memory that it names.
 bool run_copy(const CopyWork& work, ContextState& context);
 bool run_fill(const FillWork& work, ContextState& context);
-// True if the value has bits beyond an element, of which cuda.h does not say what is written.
+// True if the value has bits beyond an element; cuda.h does not define their effect.
 bool exceeds_element(const Fill& fill);
 Result run_kernel(const KernelWork& work, StreamState& stream);
 

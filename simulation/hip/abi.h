@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The types of the HIP API as the simulated library declares them: layouts and values of
-// hip_runtime_api.h, under names of this project. Where they changed with HIP 6.0 both are here.
-// Sources: the headers of HIP 5.2.3 (Debian libamdhip64-dev), and cyhip.pxd of rocm-bindings-hip
-// 10.0.0 for HIP 7.15. tests/sim_hip compares them with AMD's headers where these are installed.
+// hip_runtime_api.h, under names of this project. Types that changed with HIP 6.0 are here in both
+// versions. Sources: the headers of HIP 5.2.3 (Debian libamdhip64-dev), and cyhip.pxd of
+// rocm-bindings-hip 10.0.0 for HIP 7.15. tests/sim_hip compares them with AMD's headers where these
+// are installed.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +36,7 @@ using gpu::Stream;
 using gpu::StreamCallback;
 using gpu::UserObject;
 
-// hipError_t where CUDA's driver API has no such number.
+// Values of hipError_t that CUDA's driver API lacks.
 inline constexpr Result kInvalidConfiguration = static_cast<Result>(9);
 inline constexpr Result kInvalidPitch = static_cast<Result>(12);
 inline constexpr Result kInvalidSymbol = static_cast<Result>(13);
@@ -68,7 +69,7 @@ inline constexpr unsigned kHostNumaUser = 0x20000000, kHostCoherent = 0x40000000
 inline constexpr unsigned kMallocFineGrained = 1, kMallocSignal = 2, kMallocUncached = 3,
                           kMallocContiguous = 4;
 
-// HIP_LAUNCH_PARAM_*; the end mark is not CUDA's.
+// HIP_LAUNCH_PARAM_*; the end mark differs from CUDA's.
 inline constexpr std::uintptr_t kLaunchBuffer = 1, kLaunchSize = 2, kLaunchEnd = 3;
 
 enum CopyKind : int {
@@ -104,7 +105,7 @@ struct Uuid {
   char bytes[16];
 };
 
-// hipDeviceArch_t, one bit each.
+// hipDeviceArch_t, a bit for each feature.
 using ArchBits = unsigned;
 
 // hipDeviceProp_t up to 5.x, of the symbol hipGetDeviceProperties.
@@ -343,7 +344,7 @@ struct NodeParams {
 };
 static_assert(sizeof(NodeParams) == 256);
 
-// hipGraphNodeType of 6.0 and later. In 5.2 each of the first is one more.
+// hipGraphNodeType of 6.0 and later. In 5.2 the first values are greater by 1.
 enum NodeType : int {
   kKernelNode = 0,
   kCopyNode = 1,

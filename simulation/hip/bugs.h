@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Public bugs of the real library that are more than a different answer. The State is locked.
+// Known bugs of the real library that need more than a different result. The State is locked.
 #pragma once
 
 #include "simulation/hip/call.h"
 
 namespace halyard::inline v0::sim::hip {
 
-// Lives while a call waits for work of a device. With Bug::kBlockingQueries others that only ask,
-// launch or order wait for its end (await_waits), although it holds no lock that they need.
+// Exists while a call waits for work of a device. With Bug::kBlockingQueries, other calls that only
+// query, launch or order work wait for its end (await_waits), although it does not hold a lock that
+// they need.
 class WaitScope {
  public:
   explicit WaitScope(DeviceId device);
@@ -21,8 +22,8 @@ class WaitScope {
 };
 void await_waits(Call& call, DeviceId device);
 
-// With Bug::kZeroedPools, after a wait: the pool gives back memory that is in use, and what comes
-// back is zero. A release threshold of the largest number avoids it.
+// Called after a wait. With Bug::kZeroedPools the pool then releases memory that is in use, which
+// becomes zero. The largest release threshold avoids it.
 void clear_pools(const ContextState& context);
 
 }  // namespace halyard::inline v0::sim::hip

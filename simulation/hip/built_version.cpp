@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compiled once for each version of the library, which differ in the names that they export.
+// Compiled once for each version of the library. The versions differ in the names that they export.
 #include "simulation/hip/settings.h"
 
 namespace halyard::inline v0::sim::hip {

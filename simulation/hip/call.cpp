@@ -18,7 +18,8 @@
 namespace halyard::inline v0::sim::hip {
 
 #if defined(HALYARD_SIMULATION)
-// By the scheduler's numbers. Not guarded: no other simulated thread runs meanwhile.
+// Indexed by the scheduler's thread numbers. Needs no lock, because no other simulated thread runs
+// meanwhile.
 Thread& hip_thread() {
   static std::vector<std::unique_ptr<Thread>>* threads = nullptr;
   if (threads == nullptr) {
@@ -43,7 +44,7 @@ Result begin_thread() {
       device.primary = gpu::make_context(static_cast<DeviceId>(i), 0, true)->handle;
       device.primary_references = 1;
     }
-    // Before the destructors of globals that were made before the first call.
+    // Runs before the destructors of globals that were constructed before the first call.
     [[maybe_unused]] static const int once = std::atexit([] { main_has_ended.store(true); });
   }
   const ContextState* const current = gpu::this_thread().current();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The beginning and the end of every exported function. HIP initializes itself at the first call of
+// The prologue and epilogue of every exported function. HIP initializes itself at the first call of
 // any function, has a current device in every thread, and remembers each thread's last error.
 #pragma once
 
@@ -28,42 +28,43 @@ struct Configuration {
   Stream stream;
 };
 
-// What HIP keeps for each thread beyond what the core keeps. Trivially destructible: programs call
-// HIP from destructors of their own.
+// HIP's thread-local state in addition to the core's. Trivially destructible, because programs call
+// HIP from their destructors.
 struct Thread {
   static constexpr std::size_t kMostContexts = 64, kMostConfigurations = 16;
 
   Result last_error = kSuccess;
-  // The stack of hipCtxPushCurrent, of device numbers. The current device is no part of it.
+  // The stack of hipCtxPushCurrent, of device numbers. It does not contain the current device.
   std::size_t contexts = 0;
   int context[kMostContexts] = {};
   std::size_t configurations = 0;
   Configuration configuration[kMostConfigurations] = {};
 };
 #if defined(HALYARD_SIMULATION)
-// Simulated threads are one thread of the system.
+// A function, because all simulated threads share a thread of the system.
 Thread& hip_thread();
 #else
 inline constinit thread_local Thread thread_of_system;
 inline Thread& hip_thread() { return thread_of_system; }
 #endif
 
-// Initializes the process, unless it is, and makes device 0 current in a new thread; in one whose
-// device was reset, that device. kNoDevice if there is none. Takes the lock of the State.
+// Initializes the process if needed, and makes a device current in a thread without one: device 0
+// in a new thread, or the previous device if that was reset. Returns kNoDevice if there are no
+// devices. Locks the State.
 Result begin_thread();
 
-// True once the functions of atexit(3) run. Calls of then are reported: the real library has torn
-// its statics down (AMDMIGraphX#4792, ROCm/clr#272).
+// True once the functions of atexit(3) run. Later calls are reported, because the real library has
+// destroyed its statics by then (AMDMIGraphX#4792, ROCm/clr#272).
 inline constinit base::Atomic<bool> main_has_ended{false};
 void report_call_after_main(const Entry& entry);
 
-// HIP's number for what the core answered.
+// HIP's number for a result of the core.
 Result translate(Result result);
 // Prints the call if AMD_LOG_LEVEL asks for it.
 void log_call(const Entry& entry, Result result);
 
-// The last error of the thread follows from what a call answered. Up to 6.x it is that, success
-// included; from 7.0 the last real error (hip_internal.hpp, HIP_UPDATE_ERROR_STATE).
+// Ends a call and updates the thread's last error. Up to 6.x that is the result of the last call,
+// success included; from 7.0 it is the last real error (hip_internal.hpp, HIP_UPDATE_ERROR_STATE).
 inline Result finish(const Entry& entry, Result result) {
   const Settings& how = settings();
   if (result != kSuccess) [[unlikely]]
@@ -107,8 +108,8 @@ struct Running {
 
 #define HALYARD_HIP_EXPORT extern "C" __attribute__((visibility("default")))
 
-// The only statement of a function: what follows it in braces is the body, in which `call` is the
-// gpu::Call.
+// The only statement of a function, followed by the function's body in braces, in which `call` is
+// the gpu::Call.
 #define HALYARD_HIP_CALL(name, needs)                  \
   static constinit gpu::Entry call_entry(#name, true); \
   return Running{call_entry, needs} + [&]([[maybe_unused]] gpu::Call & call) -> Result
@@ -117,7 +118,7 @@ struct Running {
 inline DeviceId current_device() { return gpu::this_thread().current()->device; }
 // Makes a device current. Precondition: gpu::is_device. The State is locked.
 void set_device(DeviceId device);
-// The one context of a device. Precondition: gpu::is_device. The State is locked.
+// The context of a device. Precondition: gpu::is_device. The State is locked.
 ContextState& context_of(DeviceId device);
 
 inline DevicePointer address_of(const void* pointer) {
@@ -125,9 +126,9 @@ inline DevicePointer address_of(const void* pointer) {
 }
 inline void* pointer_to(DevicePointer address) { return reinterpret_cast<void*>(address); }
 
-// hip_internal.hpp, CHECK_STREAM_CAPTURING: calls that wait, and those of the null stream, end
-// every capture, whatever its mode. From 7.0 only if a stream that waits for the null stream is
-// captured. The State is locked.
+// hip_internal.hpp, CHECK_STREAM_CAPTURING: blocking calls, and calls on the null stream,
+// invalidate every capture, whatever its mode; from 7.0 only if a captured stream waits for the
+// null stream. The State is locked.
 Result refuse_in_capture(const ContextState& context, Result refusal);
 // CHECK_SUPPORTED_DURING_CAPTURE
 Result refuse_in_any_capture(Result refusal);

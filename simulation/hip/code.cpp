@@ -44,7 +44,7 @@ class GfxMemory : public gfx::Memory {
   gpu::ContextMemory& memory_;
 };
 
-// One segment: the whole image, as the loader of ROCr has it.
+// Code with a single segment: the whole image, as in ROCr's loader.
 class GfxCode : public gpu::Code {
  public:
   explicit GfxCode(std::shared_ptr<const gfx::CodeObject> object) : object_(std::move(object)) {
@@ -103,7 +103,7 @@ class GfxCode : public gpu::Code {
     gpu::Outcome outcome;
     outcome.result = result_of(ran.kind);
     if (outcome.result != kSuccess) {
-      // What the real library prints since 7.14: which kernel it was.
+      // The real library prints the faulting kernel since 7.14.
       std::fprintf(stderr, "simulated HIP: %s\n", ran.message.c_str());
       outcome.fault = std::move(ran.message);
     }

@@ -12,15 +12,15 @@
 
 namespace halyard::inline v0::sim::hip {
 
-// Reads a code object, or the fitting one of a bundle, for the devices' architecture. The errors
-// are those of the version of HIP; why it failed is printed to stderr.
+// Reads a code object, or the matching code object of a bundle, for the devices' architecture.
+// Errors depend on the version of HIP; the reason is printed to stderr.
 Result load_code(std::span<const std::byte> bytes, std::shared_ptr<const gpu::Code>& code);
-// The same from an address without a size, which the image's headers say. A wrapper that a compiler
-// emits ("HIPF") stands for what it points to.
+// The same for an image of unknown size, which is read from the image's headers. `image` may also
+// be a compiler's wrapper ("HIPF"), which points to the image.
 Result load_code(const void* image, std::shared_ptr<const gpu::Code>& code);
 Result load_code_file(const char* path, std::shared_ptr<const gpu::Code>& code);
 
-// What `image` points to, if it is a wrapper; else `image`.
+// The image in the wrapper `image`, or `image` itself if it is not a wrapper.
 const void* without_wrapper(const void* image);
 
 }  // namespace halyard::inline v0::sim::hip

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// hipCtx and hipDevicePrimaryCtx, which are deprecated and not CUDA's (hip_context.cpp): a context
-// is its device, nothing is counted, and the stack and the current device are two things.
+// hipCtx and hipDevicePrimaryCtx, which are deprecated and differ from CUDA (hip_context.cpp): a
+// context is its device, references are not counted, and the stack is independent of the current
+// device.
 #include "simulation/gpu/stream.h"
 #include "simulation/hip/device.h"
 
 namespace halyard::inline v0::sim::hip {
 namespace {
 
-// The device of a context's handle; -1: it is none.
+// The device of a context's handle, or -1 for other values.
 DeviceId device_of(Context handle) {
   const ContextState* const context = gpu::resolve(handle);
   return context != nullptr ? context->device : -1;
@@ -151,7 +152,7 @@ HALYARD_HIP_EXPORT Result hipDevicePrimaryCtxGetState(DeviceId device, unsigned*
   };
 }
 
-// hip_context.cpp answers this for all of them, in builds without assertions.
+// hip_context.cpp returns hipErrorNotSupported for all of them in builds without assertions.
 #define HALYARD_HIP_NOT_IMPLEMENTED(name, parameters)                         \
   HALYARD_HIP_EXPORT Result name parameters {                                 \
     HALYARD_HIP_CALL(name, gpu::kInitialized) { return gpu::kNotSupported; }; \

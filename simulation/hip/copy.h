@@ -10,11 +10,12 @@ namespace halyard::inline v0::sim::hip {
 
 bool is_copy_kind(int kind);
 
-// A copy of consecutive bytes; `waits`: the call returns at its end.
+// Copies consecutive bytes; with `waits`, the call returns at the end of the copy.
 Result copy_linear(Call& call, void* dst, const void* src, std::size_t size, int kind,
                    Stream stream, bool waits);
 
-// hipMemcpy3DParms, and HIP_MEMCPY3D in the layout of the version. kNotSupported for arrays.
+// Converts hipMemcpy3DParms, or HIP_MEMCPY3D in the layout of the version. Returns kNotSupported
+// for arrays.
 Result convert(const Copy3D& from, gpu::Copy3D& to);
 Result convert_driver_copy(const void* from, gpu::Copy3D& to);
 

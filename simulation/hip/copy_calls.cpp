@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// hipMemcpy in all its forms but those of arrays, which are not built.
+// hipMemcpy in all its forms, except those of arrays, which are not implemented.
 #include "simulation/hip/copy.h"
 
 #include "simulation/gpu/copy.h"
@@ -17,20 +17,20 @@ bool is_copy_kind(int kind) {
 
 namespace {
 
-// hip_memory.cpp, ihipMemcpy_validate. The kind is checked and then ignored: what the two addresses
-// are is known.
+// hip_memory.cpp, ihipMemcpy_validate. The kind is checked and then ignored, because the addresses
+// determine it.
 Result check_linear(const void* dst, const void* src, int kind) {
   HALYARD_GPU_REQUIRE(dst != nullptr && src != nullptr, gpu::kInvalidValue);
   HALYARD_GPU_REQUIRE(is_copy_kind(kind), kInvalidDirection);
-  // IsHtoHMemcpyValid: memory that HIP does not know at both ends
+  // IsHtoHMemcpyValid: both ends are memory that HIP does not know
   const bool knows = gpu::memory().place(address_of(dst)).is_allocated ||
                      gpu::memory().place(address_of(src)).is_allocated;
   HALYARD_GPU_REQUIRE(knows || kind == kHostToHost || kind == kDefaultKind, gpu::kInvalidValue);
   return kSuccess;
 }
 
-// A copy from pageable memory in a form with Async: it blocks, but for less than 1 MB since 6.4
-// (CHANGELOG.md of projects/clr).
+// Whether an asynchronous copy from pageable memory blocks: it does, except for less than 1 MB
+// since 6.4 (CHANGELOG.md of projects/clr).
 bool is_blocking(const void* src, std::size_t size, Stream stream) {
   constexpr std::size_t kStaged = std::size_t{1} << 20;
   if (is_since(kVersion64) && size < kStaged) return false;
@@ -114,7 +114,7 @@ Result convert_type(unsigned type, void* array, gpu::MemoryType& to) {
   }
 }
 
-// The core takes host memory, or memory that it looks up.
+// The core accepts host memory, or memory of unified type, which it looks up.
 template <class T>
 Result convert_sides(const T& from, gpu::Copy3D& to) {
   Result result = convert_type(from.src_type, from.src_array, to.src_type);
@@ -123,7 +123,7 @@ Result convert_sides(const T& from, gpu::Copy3D& to) {
   const void* const source = to.src_type == gpu::kHost ? from.src_host : from.src_device;
   void* const target = to.dst_type == gpu::kHost ? from.dst_host : from.dst_device;
   HALYARD_GPU_REQUIRE(source != nullptr && target != nullptr, gpu::kInvalidValue);
-  // hip_memory.cpp, ihipCopyMemParamSet: what the memory is decides, whatever the type says.
+  // hip_memory.cpp, ihipCopyMemParamSet: the memory's own type decides, not the given type.
   to.src_type = to.dst_type = gpu::kUnified;
   to.src_device = address_of(source);
   to.dst_device = address_of(target);
@@ -288,7 +288,7 @@ HALYARD_HIP_COPY(hipMemcpy3DAsync, (const Copy3D* copy, Stream stream),
 HALYARD_HIP_COPY(hipMemcpy3DPeer, (const Copy3DPeer* copy), copy_3d_peer(call, copy, nullptr, true))
 HALYARD_HIP_COPY(hipMemcpy3DPeerAsync, (const Copy3DPeer* copy, Stream stream),
                  copy_3d_peer(call, copy, stream, false))
-// The layout of the structure is that of the version.
+// The layout of the structure depends on the version.
 HALYARD_HIP_COPY(hipDrvMemcpy3D, (const void* copy), copy_driver(call, copy, nullptr, true))
 HALYARD_HIP_COPY(hipDrvMemcpy3DAsync, (const void* copy, Stream stream),
                  copy_driver(call, copy, stream, false))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Initialization, the current device, limits, peers, and the contexts that HIP keeps for programs
-// of CUDA.
+// Initialization, the current device, limits, peers, and the contexts that HIP offers to CUDA
+// programs.
 #include "simulation/hip/device.h"
 
 #include <algorithm>
@@ -18,8 +18,8 @@
 namespace halyard::inline v0::sim::hip {
 namespace {
 
-// ROCr and ROCclr: ordinals or "GPU-" and a unique id, with commas between. What follows an invalid
-// one is not visible. `among` are the devices that the ordinals count.
+// ROCr and ROCclr: a comma-separated list of ordinals and of "GPU-" with a unique id. An invalid
+// item ends the list. The ordinals are positions in `among`.
 std::vector<int> filter(const std::vector<int>& among, const char* text) {
   std::vector<int> visible;
   for (std::string_view rest = text; !rest.empty();) {
@@ -231,7 +231,7 @@ HALYARD_HIP_EXPORT Result hipDeviceSynchronize() {
   };
 }
 
-// hip_device.cpp, Device::Reset: the streams, the pools and the memory of the device are gone.
+// hip_device.cpp, Device::Reset: destroys the streams, the pools and the memory of the device.
 HALYARD_HIP_EXPORT Result hipDeviceReset() {
   HALYARD_HIP_CALL(hipDeviceReset, gpu::kCurrent) {
     const DeviceId device = current_device();
@@ -324,7 +324,8 @@ HALYARD_HIP_EXPORT Result hipDeviceCanAccessPeer(int* can, int device, int peer)
   };
 }
 
-// For the current device; what cannot be is an invalid device, where CUDA has an error of its own.
+// Applies to the current device. An impossible access is an invalid device; CUDA has a separate
+// error for it.
 HALYARD_HIP_EXPORT Result hipDeviceEnablePeerAccess(int peer, unsigned flags) {
   HALYARD_HIP_CALL(hipDeviceEnablePeerAccess, gpu::kCurrent) {
     HALYARD_GPU_REQUIRE(flags == 0, gpu::kInvalidValue);
@@ -372,7 +373,7 @@ HALYARD_HIP_EXPORT Result hipExtGetLinkTypeAndHopCount(int first, int second, st
 
 HALYARD_HIP_EXPORT Result hipProfilerStart() {
   HALYARD_HIP_CALL(hipProfilerStart, gpu::kAnytime) {
-    return gpu::kNotSupported;  // hip_profile.cpp: so the real one too
+    return gpu::kNotSupported;  // as in hip_profile.cpp
   };
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What devices say of themselves. The figures are those of a Radeon RX 7900 XTX, with fewer compute
-// units and less memory.
+// Properties of devices. The figures are those of a Radeon RX 7900 XTX, with fewer compute units
+// and less memory.
 #pragma once
 
 #include <string>
@@ -11,11 +11,13 @@
 
 namespace halyard::inline v0::sim::hip {
 
-// Which of `count` devices the process sees, in its order: ROCR_VISIBLE_DEVICES, then among those
-// HIP_VISIBLE_DEVICES, or CUDA_VISIBLE_DEVICES where that is not set. Read at the first call.
+// The devices, of `count`, that the process sees, in order: ROCR_VISIBLE_DEVICES selects first,
+// then HIP_VISIBLE_DEVICES selects among those, or CUDA_VISIBLE_DEVICES if that is not set. Read at
+// the first call.
 std::vector<int> visible_devices(int count);
 
-// The device's unique id, of 16 hexadecimal digits. `index` is that among all devices.
+// The device's unique id, of 16 hexadecimal digits. `index` counts all devices, including invisible
+// ones.
 std::string unique_id(int index);
 
 // True if the bug was asked for by name or, in adversarial mode, chosen by the seed.

@@ -20,8 +20,8 @@ const Name* find(std::string_view name) {
   return at != all.end() && at->name == name ? &*at : nullptr;
 }
 
-// `version` is HIP_VERSION of the caller's headers: those of 6.0 and later name the newer layouts
-// by macros.
+// `version` is HIP_VERSION of the caller's headers: headers of 6.0 and later select the newer
+// layouts by macros.
 Result get_address(const char* symbol, void** function, int version, int* status) {
   if (symbol == nullptr) {
     gpu::report_misuse("null-symbol",
@@ -60,7 +60,7 @@ HALYARD_HIP_EXPORT Result hipGetDriverEntryPoint(const char* symbol, void** func
   };
 }
 
-// The names of the numbers that tracers get; there are no tracers here.
+// Names the numbers that tracers get; there are no tracers here.
 HALYARD_HIP_EXPORT const char* hipApiName(std::uint32_t) { return "unknown"; }
 
 HALYARD_HIP_PER_THREAD(hipGetProcAddress, 5)

@@ -55,7 +55,7 @@ HALYARD_HIP_EXPORT const char* hipGetErrorName(Result error) { return error_name
 
 HALYARD_HIP_EXPORT const char* hipGetErrorString(Result error) { return error_text(error); }
 
-// hip_error.cpp: an unknown number is an error of these two, but they write a name all the same.
+// hip_error.cpp: these two return an error for an unknown number, but write a name nevertheless.
 HALYARD_HIP_EXPORT Result hipDrvGetErrorName(Result error, const char** name) {
   HALYARD_HIP_CALL(hipDrvGetErrorName, gpu::kAnytime) {
     HALYARD_GPU_REQUIRE(name != nullptr, gpu::kInvalidValue);
@@ -72,7 +72,7 @@ HALYARD_HIP_EXPORT Result hipDrvGetErrorString(Result error, const char** text) 
   };
 }
 
-// These two are no calls: they neither fail nor set the last error.
+// These two do not count as calls: they neither fail nor set the last error.
 HALYARD_HIP_EXPORT Result hipGetLastError() {
   static constinit gpu::Entry entry("hipGetLastError", true);
   entry.count();

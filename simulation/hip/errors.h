@@ -9,7 +9,7 @@
 
 namespace halyard::inline v0::sim::hip {
 
-// "hipErrorUnknown" for a number that is none.
+// Returns "hipErrorUnknown" for an unknown number.
 const char* error_name(Result result);
 const char* error_text(Result result);
 

@@ -34,7 +34,8 @@ Result record(Event event, Stream stream) {
   HALYARD_GPU_REQUIRE(event != nullptr, gpu::kInvalidHandle);
   HALYARD_HIP_HANDLE(stream);
   HALYARD_HIP_HANDLE(event);
-  // The event has the device that was current at its creation; hip_event.cpp: 400 for another.
+  // The event has the device that was current at its creation; hip_event.cpp: a stream of another
+  // device is error 400.
   return gpu::record_event(event, stream);
 }
 
@@ -44,7 +45,7 @@ Result wait(Stream stream, Event event, unsigned flags) {
   HALYARD_GPU_REQUIRE(flags == 0, gpu::kNotSupported);
   HALYARD_HIP_HANDLE(stream, gpu::kInvalidHandle);
   HALYARD_HIP_HANDLE(event, gpu::kInvalidHandle);
-  // hip_stream.cpp:446, "meaning the event has been completed". It need not have.
+  // hip_stream.cpp:446 assumes "meaning the event has been completed", which need not be true.
   const gpu::EventState& of = *event->object;
   const std::shared_ptr<gpu::StreamState> recorded_in = of.stream.lock();
   if (of.recording != nullptr && !of.recording->is_done &&

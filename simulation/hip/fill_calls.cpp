@@ -69,7 +69,7 @@ HALYARD_HIP_FILL(hipMemset3D, (PitchedPointer dst, int value, Extent extent),
 HALYARD_HIP_FILL(hipMemset3DAsync, (PitchedPointer dst, int value, Extent extent, Stream stream),
                  fill_box(call, dst, value, extent, stream, false))
 
-// The value of 32 bits is an int, where CUDA has unsigned; counts are in elements.
+// The 32-bit value is an int here and unsigned in CUDA; counts are in elements.
 #define HALYARD_HIP_FILL_ELEMENTS(bits, Type, Unsigned)                                        \
   HALYARD_HIP_FILL(                                                                            \
       hipMemsetD##bits, (void* dst, Type value, std::size_t count),                            \

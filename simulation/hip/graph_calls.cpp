@@ -167,7 +167,7 @@ HALYARD_HIP_EXPORT Result hipGraphLaunch(GraphExec exec, Stream stream) {
   HALYARD_HIP_CALL(hipGraphLaunch, gpu::kCurrent) { return launch(call, exec, stream); };
 }
 
-// An executable graph is counted: launches in flight keep it.
+// An executable graph is reference-counted: launches in flight own it.
 HALYARD_HIP_EXPORT Result hipGraphExecDestroy(GraphExec exec) {
   HALYARD_HIP_CALL(hipGraphExecDestroy, gpu::kInitialized) { return gpu::destroy_exec(exec); };
 }

@@ -13,7 +13,7 @@ namespace {
 
 using gpu::Work;
 
-// A node as hipGraphAdd*Node adds it: `make` makes its work.
+// Adds a node for a hipGraphAdd*Node; `make` makes its work.
 template <class Make>
 Result add(Graph graph, const GraphNode* dependencies, std::size_t count, GraphNode* node,
            Make make) {
@@ -168,7 +168,7 @@ HALYARD_HIP_SET(hipGraphBatchMemOpNodeSetParams, const MemOpNodeParams* params,
 HALYARD_HIP_SET_EXEC(hipGraphExecBatchMemOpNodeSetParams, const MemOpNodeParams* params,
                      return make_mem_ops(params, work))
 HALYARD_HIP_SET(hipGraphKernelNodeSetParams, const KernelNodeParams* params, {
-  // ROCm/clr#138: of 6.3
+  // ROCm/clr#138: a bug of 6.3
   if (!is_since(kVersion64)) {
     gpu::report_misuse("kernel-node-parameters-set",
                        "hipGraphKernelNodeSetParams was called, which up to 6.3 keeps the caller's "
@@ -309,7 +309,7 @@ HALYARD_HIP_EXPORT Result hipGraphMemsetNodeGetParams(GraphNode node, FillNodePa
   };
 }
 
-// The list is the node's, valid until it is replaced.
+// The node owns the list, which is valid until it is replaced.
 HALYARD_HIP_EXPORT Result hipGraphBatchMemOpNodeGetParams(GraphNode node, MemOpNodeParams* params) {
   HALYARD_HIP_CALL(hipGraphBatchMemOpNodeGetParams, gpu::kInitialized) {
     const auto* const work = gpu::work_of_node<gpu::MemOpWork>(node);

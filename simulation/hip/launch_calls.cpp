@@ -46,13 +46,13 @@ Result check_event(Event event) {
 Result launch(Call& call, Function function, const Launch& of) {
   HALYARD_HIP_HANDLE(of.stream, gpu::kInvalidValue);
   HALYARD_GPU_REQUIRE(function != nullptr, gpu::kInvalidHandle);
-  // hip_module.cpp, hipModuleLaunchKernel: the work items of the first extent have 32 bits. Before
-  // all other checks but that of the grid.
+  // hip_module.cpp, hipModuleLaunchKernel: the number of work items of the first extent must fit 32
+  // bits. Comes before all other checks except that of the grid.
   HALYARD_GPU_REQUIRE(of.grid[0] > gpu::rules().limits->max_grid[0] ||
                           std::uint64_t{of.grid[0]} * of.block[0] <= UINT32_MAX,
                       kInvalidConfiguration);
   HALYARD_GPU_REQUIRE(of.shared_bytes <= UINT32_MAX, gpu::kInvalidValue);
-  // Of 7.x: a stream of another device than the current one. Up to 6.x the stream decides.
+  // From 7.0 the stream must belong to the current device. Up to 6.x the stream's device is used.
   const gpu::StreamState& stream = *gpu::find_stream(of.stream);
   HALYARD_GPU_REQUIRE(!is_since(kVersion70) || stream.context == &call.context(),
                       gpu::kInvalidHandle);
@@ -95,7 +95,8 @@ Launch shape_of(const Dim3& grid, const Dim3& block, std::size_t shared_bytes, S
   return of;
 }
 
-// Of hipLaunchKernelExC and hipDrvLaunchKernelEx. Others than these two are refused.
+// Reads the attributes of hipLaunchKernelExC and hipDrvLaunchKernelEx. Attributes other than the
+// cooperative and the priority attribute are refused.
 Result read_attributes(const LaunchAttribute* list, unsigned count, Launch& of) {
   HALYARD_GPU_REQUIRE(count == 0 || list != nullptr, gpu::kInvalidValue);
   for (unsigned i = 0; i < count; ++i) {
@@ -108,7 +109,7 @@ Result read_attributes(const LaunchAttribute* list, unsigned count, Launch& of) 
   return kSuccess;
 }
 
-// The grid in work items, as hipExtModuleLaunchKernel has it.
+// Converts a grid in work items, as hipExtModuleLaunchKernel takes it.
 Result from_work_items(const unsigned* items, const unsigned* block, Launch& of) {
   for (int i = 0; i < 3; ++i) {
     HALYARD_GPU_REQUIRE(items[i] != 0, gpu::kInvalidValue);
@@ -116,7 +117,7 @@ Result from_work_items(const unsigned* items, const unsigned* block, Launch& of)
                         is_since(kVersion70) ? gpu::kInvalidValue : kInvalidConfiguration);
     // hip_module.cpp: "doesn't launch a workgroup bigger than the global size"
     of.block[i] = std::min(items[i], block[i]);
-    // A last workgroup with fewer work items is not built.
+    // A last workgroup with fewer work items is not implemented.
     HALYARD_GPU_REQUIRE(items[i] % of.block[i] == 0, gpu::kNotSupported);
     of.grid[i] = items[i] / of.block[i];
   }
@@ -174,7 +175,7 @@ HALYARD_HIP_EXPORT Result hipModuleLaunchCooperativeKernel(Function function, un
   }
 HALYARD_HIP_LAUNCH_WORK_ITEMS(hipExtModuleLaunchKernel)
 HALYARD_HIP_LAUNCH_WORK_ITEMS(hipHccModuleLaunchKernel)
-// The same two as functions of C++, which old headers declare; the second has no flags.
+// The same two as C++ functions, which old headers declare; the second has no flags.
 HALYARD_HIP_LAUNCH_WORK_ITEMS(
     _Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j)
 HALYARD_HIP_LAUNCH_WORK_ITEMS(

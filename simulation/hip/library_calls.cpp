@@ -16,7 +16,7 @@ Result load(Library* library, std::shared_ptr<const gpu::Code> code, Result load
 
 }  // namespace
 
-// The options of compilers and libraries change nothing.
+// Options of compilers and libraries are ignored.
 HALYARD_HIP_EXPORT Result hipLibraryLoadData(Library* library, const void* image, int*, void**,
                                              unsigned, int*, void**, unsigned) {
   HALYARD_HIP_CALL(hipLibraryLoadData, gpu::kCurrent) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory of devices and of the host, managed memory, and what HIP says of addresses.
+// Memory of devices and of the host, managed memory, and HIP's attributes of addresses.
 #include <cstring>
 
 #include "simulation/gpu/advice.h"
@@ -26,7 +26,7 @@ Result allocate(Call& call, void** pointer, std::size_t size) {
 }
 
 // Flags of hipHostMalloc. Without Mapped or Coherent, Portable memory is not coherent, unless
-// HIP_HOST_COHERENT says so (hip_memory.cpp:370): what a kernel writes is seen after a wait.
+// HIP_HOST_COHERENT is set (hip_memory.cpp:370): a kernel's writes become visible after a wait.
 Result allocate_pinned(Call& call, void** pointer, std::size_t size, unsigned flags) {
   HALYARD_GPU_REQUIRE(pointer != nullptr, gpu::kInvalidValue);
   *pointer = nullptr;
@@ -54,7 +54,7 @@ Result allocate_rows(Call& call, void** pointer, std::size_t* pitch, std::size_t
   return allocate(call, pointer, *pitch * height * depth);
 }
 
-// Memory that the host may touch too, for hipStreamWaitValue: 8 bytes, no more.
+// Memory for hipStreamWaitValue, which the host may access as well; always 8 bytes.
 Result allocate_signal(Call& call, void** pointer, std::size_t size) {
   HALYARD_GPU_REQUIRE(pointer != nullptr && size == 8, gpu::kInvalidValue);
   const Result result = gpu::allocate_host(call, pointer, size, kHostMapped);
@@ -89,7 +89,7 @@ Result attributes_of(PointerAttributes* attributes, const void* pointer) {
                        "attributes of stream-ordered memory were asked for after hipFreeAsync");
   }
   if (!place.is_allocated || place.is_freed) {
-    // hip_memory.cpp:3764: memory that HIP does not know is no error since 6.0.
+    // hip_memory.cpp:3764: unknown memory is not an error since 6.0.
     HALYARD_GPU_REQUIRE(is_since(kVersion60), gpu::kInvalidValue);
     *attributes = {memory_type::kUnregistered, -2, nullptr, nullptr, 0, 0};
     return kSuccess;

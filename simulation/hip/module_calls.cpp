@@ -20,8 +20,8 @@
 namespace halyard::inline v0::sim::hip {
 namespace {
 
-// The bytes of an image that a program gave, which the real library goes on using. Kept in strict
-// mode, to see whether they are still there. Guarded by the lock of the State.
+// The bytes of a program's image, which the real library keeps using. Recorded in strict mode, to
+// check that the program keeps them unchanged. Guarded by the lock of the State.
 struct ImageBytes {
   const std::byte* first = nullptr;
   std::size_t size = 0;
@@ -33,7 +33,7 @@ Images& images() {
   return *all;
 }
 
-// FNV-1a. 0: the memory cannot be read any more.
+// FNV-1a. Returns 0 if the memory is not readable any more.
 std::uint64_t hash_of(const std::byte* first, std::size_t size) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   std::byte block[4096];
@@ -69,8 +69,8 @@ void check_image(const gpu::ModuleState& module) {
   }
 }
 
-// Counts the threads that load or unload a module. Up to 7.2.3 two at a time can deadlock in the
-// loader (ROCm/legacy-rocm-build#6577).
+// Counts the threads that load or unload a module. Up to 7.2.3 two concurrent threads can deadlock
+// in the loader (ROCm/legacy-rocm-build#6577).
 class Loading {
  public:
   Loading() {
@@ -202,7 +202,7 @@ HALYARD_HIP_EXPORT Result hipFuncGetAttributes(FunctionAttributes* attributes, c
   };
 }
 
-// hip_module.cpp:179: up to 6.x it takes the host's address of a kernel, and no hipFunction_t.
+// hip_module.cpp:179: up to 6.x it takes the host's address of a kernel, but not a hipFunction_t.
 HALYARD_HIP_EXPORT Result hipFuncSetAttribute(const void* host, int attribute, int value) {
   HALYARD_HIP_CALL(hipFuncSetAttribute, gpu::kCurrent) {
     HALYARD_GPU_REQUIRE(host != nullptr, kInvalidDeviceFunction);
@@ -212,7 +212,8 @@ HALYARD_HIP_EXPORT Result hipFuncSetAttribute(const void* host, int attribute, i
                               ? any_function(host, current_device(), function)
                               : registered_function(host, current_device(), function);
     if (result != kSuccess) return result;
-    // Checked and then ignored: a launch may use all the memory of a workgroup without it.
+    // Checked and then ignored: a launch may use all of a workgroup's memory without this
+    // attribute.
     const int used = static_cast<int>(function->object->info().static_shared_bytes);
     if (attribute == gpu::kMaxDynamicShared) {
       return value >= 0 && value <= kLdsBytes - used ? kSuccess : gpu::kInvalidValue;
@@ -242,7 +243,7 @@ HALYARD_HIP_EXPORT Result hipGetFuncBySymbol(Function* function, const void* hos
   };
 }
 
-// Not calls: they answer a name, or null.
+// These do not count as calls: they return a name, or null.
 HALYARD_HIP_EXPORT const char* hipKernelNameRef(Function function) {
   const gpu::Lock lock(state().mutex);
   const gpu::FunctionState* const of = gpu::resolve(function);
@@ -256,7 +257,7 @@ HALYARD_HIP_EXPORT const char* hipKernelNameRefByPtr(const void* host, Stream) {
 
 namespace {
 
-// The forms without "Module" take the host's address of a kernel; those with it a hipFunction_t.
+// The forms without "Module" take the host's address of a kernel; the others take a hipFunction_t.
 Result blocks_of(Call& call, int* blocks, const void* host, int threads, std::size_t dynamic) {
   Function function = nullptr;
   const Result result = registered_function(host, current_device(), function);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulation/hip/names.h"
 
-// Their types are those of the sources that define them; here only addresses are taken.
+// Other sources define the functions with their types; here only their addresses are taken.
 #define HALYARD_HIP_NAME(name, node, since) extern "C" int name();
 #include "simulation/hip/names.inc"
 #undef HALYARD_HIP_NAME

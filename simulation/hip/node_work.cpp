@@ -56,7 +56,7 @@ Result make_linear_copy(Call& call, const void* dst, const void* src, std::size_
   HALYARD_GPU_REQUIRE(dst != nullptr && src != nullptr && size != 0 && dst != src,
                       gpu::kInvalidValue);
   HALYARD_GPU_REQUIRE(is_copy_kind(kind), kInvalidDirection);
-  // As for calls: beyond an allocation is an invalid value.
+  // As for calls, bytes beyond an allocation are an invalid value.
   for (const void* const side : {dst, src}) {
     const gpu::Place& place = gpu::memory().place(address_of(side));
     HALYARD_GPU_REQUIRE(!place.is_allocated || size <= place.end - address_of(side),
@@ -71,7 +71,7 @@ Result make_fill(Call& call, const FillNodeParams* fill, gpu::Work& work) {
                       gpu::kInvalidValue);
   const unsigned size = fill->element_size;
   HALYARD_GPU_REQUIRE(size == 1 || size == 2 || size == 4, gpu::kInvalidValue);
-  // IREE passes four equal bytes for elements of one: the low element counts.
+  // IREE passes four equal bytes for 1-byte elements; only the low element counts.
   const unsigned value = size == 4 ? fill->value : fill->value & ((1U << (size * 8)) - 1);
   const std::size_t row = fill->width * size;
   const std::size_t bytes = (fill->height - 1) * fill->pitch + row;
@@ -110,7 +110,8 @@ Result make_any(Call& call, const NodeParams* params, gpu::Work& work) {
 Result read_kernel(GraphNode node, KernelNodeParams& params) {
   const auto* const work = gpu::work_of_node<gpu::KernelWork>(node);
   HALYARD_GPU_REQUIRE(work != nullptr, gpu::kInvalidValue);
-  // The node keeps the packed parameters; the pointers are into it, until they are replaced.
+  // The node owns the packed parameters. The pointers refer to them and are valid until the
+  // parameters are replaced.
   auto& kernel = const_cast<gpu::KernelWork&>(*work);
   kernel.pointers.clear();
   for (const gpu::Parameter& parameter : kernel.function->info().parameters) {
@@ -194,7 +195,8 @@ Result set_exec(GraphExec exec, GraphNode node, Result made, gpu::Work work) {
   const auto at = of->index.find(to->id);
   HALYARD_GPU_REQUIRE(at != of->index.end(), gpu::kInvalidValue);
   const gpu::Work& old = of->plan->nodes[at->second].work;
-  // hip_graph.cpp: a form's parameters are for nodes of that form, and the kind stays the old one.
+  // hip_graph.cpp: parameters of a form only apply to nodes of that form, and the node keeps its
+  // old kind.
   const auto* const old_copy = std::get_if<gpu::CopyWork>(&old);
   const auto* const new_copy = std::get_if<gpu::CopyWork>(&work);
   if (old_copy != nullptr && new_copy != nullptr && old_copy->kind != new_copy->kind) {
@@ -206,7 +208,7 @@ Result set_exec(GraphExec exec, GraphNode node, Result made, gpu::Work work) {
     return gpu::kInvalidValue;
   }
   if (std::holds_alternative<gpu::KernelWork>(work) && has_bug(Bug::kStaleKernelNode)) {
-    return kSuccess;  // and the node keeps what it had
+    return kSuccess;  // and the node keeps its old work
   }
   return gpu::set_in_exec(exec, node, made, std::move(work));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The _spt forms of functions, for which stream 0 is the calling thread's ("stream per thread").
+// The _spt forms of functions, for which stream 0 is the calling thread's stream ("stream per
+// thread").
 #pragma once
 
 #include "simulation/gpu/per_thread.h"

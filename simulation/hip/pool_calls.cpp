@@ -10,8 +10,8 @@
 namespace halyard::inline v0::sim::hip {
 namespace {
 
-// A null pool: that of the stream's device. hip_mempool.cpp answers hipErrorInvalidHandle for a bad
-// stream in all versions.
+// A null pool selects the pool of the stream's device. hip_mempool.cpp returns
+// hipErrorInvalidHandle for a bad stream in all versions.
 Result allocate(void** pointer, std::size_t size, Pool pool, Stream stream, bool is_of_pool) {
   HALYARD_GPU_REQUIRE(pointer != nullptr, gpu::kInvalidValue);
   HALYARD_GPU_REQUIRE(settings().has_pools, gpu::kNotSupported);
@@ -49,7 +49,7 @@ HALYARD_HIP_EXPORT Result hipMallocFromPoolAsync(void** pointer, std::size_t siz
 
 HALYARD_HIP_EXPORT Result hipFreeAsync(void* pointer, Stream stream) {
   HALYARD_HIP_CALL(hipFreeAsync, gpu::kCurrent) {
-    HALYARD_GPU_REQUIRE(pointer != nullptr, gpu::kInvalidValue);  // in CUDA nothing
+    HALYARD_GPU_REQUIRE(pointer != nullptr, gpu::kInvalidValue);  // CUDA has no error
     HALYARD_HIP_HANDLE(stream, gpu::kInvalidHandle);
     return gpu::free_async(address_of(pointer), stream);
   };
@@ -85,7 +85,7 @@ HALYARD_HIP_EXPORT Result hipDeviceSetMemPool(int device, Pool pool) {
 HALYARD_HIP_EXPORT Result hipMemPoolCreate(Pool* pool, const PoolProperties* properties) {
   HALYARD_HIP_CALL(hipMemPoolCreate, needs_of_pools()) {
     HALYARD_GPU_REQUIRE(pool != nullptr && properties != nullptr, gpu::kInvalidValue);
-    // hip_mempool.cpp:294: pinned memory of a device, else the value is invalid
+    // hip_mempool.cpp:294: anything other than pinned memory of a device is an invalid value
     HALYARD_GPU_REQUIRE(properties->type == gpu::kPinned &&
                             properties->location.type == gpu::kLocationDevice &&
                             gpu::is_device(properties->location.id),
@@ -128,7 +128,7 @@ HALYARD_HIP_EXPORT Result hipMemPoolSetAccess(Pool pool, const AccessDescription
     HALYARD_GPU_REQUIRE(count <= state().devices.size(), gpu::kInvalidDevice);
     for (std::size_t i = 0; i < count; ++i) {
       HALYARD_GPU_REQUIRE(list[i].location.type == gpu::kLocationDevice, gpu::kInvalidValue);
-      // hip_mempool.cpp: access cannot be taken away
+      // hip_mempool.cpp: access cannot be revoked
       HALYARD_GPU_REQUIRE(gpu::is_device(list[i].location.id) && list[i].flags != 0,
                           gpu::kInvalidDevice);
     }
@@ -147,7 +147,7 @@ HALYARD_HIP_EXPORT Result hipMemPoolGetAccess(int* flags, Pool pool, Location* l
 
 namespace {
 
-// Pools by location, since 7.14: those of devices.
+// Pools by location, since 7.14. Only locations of devices.
 Result device_of(const Location* location, int type, DeviceId& device) {
   HALYARD_GPU_REQUIRE(location != nullptr && type == gpu::kPinned, gpu::kInvalidValue);
   HALYARD_GPU_REQUIRE(location->type == gpu::kLocationDevice, gpu::kNotSupported);

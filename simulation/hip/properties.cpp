@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// hipDeviceProp_t in both layouts, and hipDeviceGetAttribute, which answers from it.
+// hipDeviceProp_t in both layouts, and hipDeviceGetAttribute, which reads it.
 #include <algorithm>
 #include <climits>
 #include <cstdio>
@@ -28,7 +28,7 @@ struct Processor {
   int major = 0, minor = 0;
 };
 
-// hip_device.cpp: of "gfx1100" 11 and 0, of "gfx90a" 9 and 0.
+// hip_device.cpp: 11 and 0 for "gfx1100", 9 and 0 for "gfx90a".
 Processor processor() {
   const std::string& arch = settings().arch;
   const std::string digits =
@@ -163,7 +163,7 @@ Result write_properties(T* properties, int device) {
   return kSuccess;
 }
 
-// hipDeviceAttribute_t: equal in 5.2 and 7.x but for what came later.
+// hipDeviceAttribute_t: equal in 5.2 and 7.x except for later additions.
 Result attribute(int* value, int which, int device) {
   HALYARD_GPU_REQUIRE(value != nullptr, gpu::kInvalidValue);
   HALYARD_GPU_REQUIRE(gpu::is_device(device), gpu::kInvalidDevice);
@@ -353,7 +353,8 @@ Result attribute(int* value, int which, int device) {
   }
 }
 
-// hip_device_runtime.cpp, ihipChooseDevice: the device that meets most of what is not 0.
+// hip_device_runtime.cpp, ihipChooseDevice: the device that meets most of the properties that are
+// not 0.
 template <class T>
 Result choose_device(int* device, const T* wanted) {
   HALYARD_GPU_REQUIRE(device != nullptr && wanted != nullptr, gpu::kInvalidValue);
@@ -391,8 +392,8 @@ Result choose_device(int* device, const T* wanted) {
 
 }  // namespace
 
-// The name without a suffix is the old layout in every version of the library; headers of 6.0 and
-// later call the other one by a macro.
+// The name without a suffix has the old layout in every version of the library; headers of 6.0 and
+// later select the other function by a macro.
 HALYARD_HIP_EXPORT Result hipGetDeviceProperties(PropertiesOld* properties, int device) {
   HALYARD_HIP_CALL(hipGetDeviceProperties, gpu::kInitialized) {
     return write_properties(properties, device);

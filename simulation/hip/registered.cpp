@@ -41,7 +41,7 @@ struct Registry {
   std::map<const void*, RegisteredVariable> variables;
 };
 
-// Made by the first static constructor of a program, and never freed.
+// Created by the first static constructor of a program, and never freed.
 Registry& registry() {
   static auto* const one = new Registry;
   return *one;
@@ -106,8 +106,8 @@ Result any_function(const void* of, DeviceId device, Function& function) {
   return kInvalidDeviceFunction;
 }
 
-// These are called before main, and initialize nothing. A program that cannot be registered cannot
-// run: the real library ends it too.
+// These are called before main, and initialize nothing. A program that cannot be registered is
+// ended, as by the real library.
 HALYARD_HIP_EXPORT void** __hipRegisterFatBinary(const void* wrapper) {
   if (wrapper == nullptr) return nullptr;
   const void* const bytes = without_wrapper(wrapper);
@@ -136,7 +136,7 @@ HALYARD_HIP_EXPORT void __hipRegisterFunction(void** handle, const void* host, c
                                               void*, int*) {
   if (handle == nullptr || name == nullptr) return;
   const gpu::Lock lock(state().mutex);
-  // A function that several sources have is registered by each; the first counts.
+  // Each source that has a copy of a function registers it; the first counts.
   registry().kernels.try_emplace(host,
                                  RegisteredKernel{reinterpret_cast<FatBinary*>(handle), name});
 }

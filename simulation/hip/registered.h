@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What compiled HIP programs register before main: fat binaries, with their kernels and variables,
-// which are named by addresses of the host. Each is loaded on a device at its first use there. The
-// State is locked in all of these.
+// Fat binaries that compiled HIP programs register before main, with their kernels and variables,
+// which host addresses identify. Each is loaded on a device at its first use there. The State is
+// locked in all of these.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,15 @@
 
 namespace halyard::inline v0::sim::hip {
 
-// The function of a registered kernel on a device. kInvalidDeviceFunction if none was registered.
+// The function of a registered kernel on a device. Returns kInvalidDeviceFunction if `host` is not
+// registered.
 Result registered_function(const void* host, DeviceId device, Function& function);
 
-// The variable on a device. kInvalidSymbol if none was registered.
+// The variable on a device. Returns kInvalidSymbol if `host` is not registered.
 Result registered_variable(const void* host, DeviceId device, DevicePointer& address,
                            std::size_t& size);
 
-// The name of a registered kernel; null: there is none.
+// The name of a registered kernel, or null.
 const char* registered_name(const void* host);
 
 // A hipFunction_t, or the host's address of a registered kernel.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is HIP's own in the core. Sources are files of ROCm/clr f9f995c (6.3) and of
-// ROCm/rocm-systems projects/clr (7.x), unless said.
+// HIP's rules for the core that is shared with CUDA. Sources are files of ROCm/clr f9f995c (6.3)
+// and of ROCm/rocm-systems projects/clr (7.x), unless noted.
 #include "simulation/gpu/rules.h"
 
 #include "simulation/hip/device.h"
@@ -16,7 +16,7 @@ constexpr gpu::DeviceLimits kLimits{
     .max_threads = kMaxThreads,
     .max_block = {kMaxThreads, kMaxThreads, kMaxThreads},
     .max_grid = {kMaxGridX, kMaxGridYZ, kMaxGridYZ},
-    .max_total_threads = 0,  // launch.cpp checks the first extent alone, as HIP does
+    .max_total_threads = 0,  // launch.cpp checks only the first extent, as HIP does
     .shared_per_block = kLdsBytes,
     .shared_per_block_opt_in = kLdsBytes,
     .shared_per_multiprocessor = kLdsBytes,
@@ -31,7 +31,7 @@ constexpr gpu::DeviceLimits kLimits{
 Result beyond_limits(gpu::Beyond what) {
   switch (what) {
     case gpu::Beyond::kKernelThreads:
-      return gpu::kLaunchFailed;  // in CUDA a lost device, here a refused launch
+      return gpu::kLaunchFailed;  // a lost device in CUDA, a refused launch in HIP
     case gpu::Beyond::kEmptyBlock:
       return is_since(kVersion70) ? gpu::kInvalidValue : kInvalidConfiguration;
     case gpu::Beyond::kTotalThreads:

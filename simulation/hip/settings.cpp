@@ -29,7 +29,7 @@ void read_version(Settings& settings) {
   }
 }
 
-// The real library takes 0 and every other number.
+// The real library takes 0 for false and every other number for true.
 bool read_flag(const char* variable, bool by_default) {
   const char* const text = std::getenv(variable);
   return text == nullptr || *text == '\0' ? by_default : std::atoi(text) != 0;
@@ -43,7 +43,7 @@ void read_arch(Settings& settings) {
       complain("HALYARD_SIM_HIP_ARCH", text);
     }
   }
-  // ROCr, HSA_OVERRIDE_GFX_VERSION=11.0.0: another processor of the same instruction set.
+  // ROCr, HSA_OVERRIDE_GFX_VERSION=11.0.0: selects another processor of the same instruction set.
   if (const char* const text = std::getenv("HSA_OVERRIDE_GFX_VERSION")) {
     int major = 0, minor = 0, step = 0;
     if (std::sscanf(text, "%d.%d.%d", &major, &minor, &step) == 3 && major > 0 && minor >= 0 &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the environment asks of the simulated HIP beyond what every simulated GPU has
-// (simulation/gpu/options.h): docs/simulated-hip.md describes each variable.
+// Options of the simulated HIP, from environment variables, in addition to those of every simulated
+// GPU (simulation/gpu/options.h). docs/simulated-hip.md describes each variable.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@ namespace halyard::inline v0::sim::hip {
 inline constexpr int kVersion56 = 506, kVersion60 = 600, kVersion62 = 602, kVersion63 = 603,
                      kVersion64 = 604, kVersion70 = 700, kVersion71 = 701, kVersion715 = 715;
 
-// Public bugs of the real library that a driver has to survive; each is off unless asked for by
-// name in HALYARD_SIM_HIP_BUGS. In adversarial mode the seed chooses among those that end no
-// correct program.
+// Known bugs of the real library that a driver has to survive; each is off unless
+// HALYARD_SIM_HIP_BUGS names it. In adversarial mode the seed also chooses among the bugs that do
+// not end correct programs.
 enum class Bug : unsigned {
   kStaleKernelNode = 1,   // "stale-nodes": an updated kernel node keeps its old arguments (clr#42)
   kFailingPools = 2,      // "pools": stream-ordered memory is out of memory (hip#3775)
@@ -52,7 +52,7 @@ inline bool is_since(int version) { return settings().version >= version; }
 // HIP_VERSION: major * 10^7 + minor * 10^5 + patch.
 int hip_version();
 
-// The version that the library was built as: which names it exports.
+// The version that the library was built as, which determines its exports.
 int built_version();
 
 }  // namespace halyard::inline v0::sim::hip

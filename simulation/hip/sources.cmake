@@ -30,6 +30,6 @@ set(HALYARD_SIM_HIP_SOURCES
   unsupported.cpp
   virtual_memory_calls.cpp)
 list(TRANSFORM HALYARD_SIM_HIP_SOURCES PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
-# Those that declare all exported functions, and so are no part of a unity build.
+# Sources that declare all exported functions, and so cannot be part of a unity build.
 set(HALYARD_SIM_HIP_NAME_SOURCES ${CMAKE_CURRENT_LIST_DIR}/names.cpp
                                  ${CMAKE_CURRENT_LIST_DIR}/unsupported.cpp)

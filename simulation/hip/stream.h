@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Streams as HIP's functions take them.
+// Checks and waits on the streams that HIP's functions take.
 #pragma once
 
 #include "simulation/gpu/stream.h"
@@ -8,9 +8,9 @@
 
 namespace halyard::inline v0::sim::hip {
 
-// kSuccess if a stream is one. A destroyed one is reported. Else what the function answers: up to
-// 6.x `before_7`, for most hipErrorContextIsDestroyed (hip::isValid); from 7.0, where the real
-// library ends the process, hipErrorInvalidHandle. The State is locked.
+// Returns kSuccess if the handle is a stream, and reports a destroyed stream. The error is
+// `before_7` up to 6.x, hipErrorContextIsDestroyed for most functions (hip::isValid); from 7.0,
+// where the real library ends the process, it is hipErrorInvalidHandle. The State is locked.
 Result check_handle(Stream stream, Result before_7 = gpu::kContextIsDestroyed);
 // The same for events.
 Result check_handle(Event event, Result before_7 = gpu::kContextIsDestroyed);

@@ -42,7 +42,7 @@ Result create(Call& call, Stream* stream, unsigned flags, int priority) {
 
 Result check_handle(Stream stream, Result before_7) {
   const auto value = reinterpret_cast<std::uintptr_t>(stream);
-  // hipStreamLegacy came with 6.2; before it 1 is an address.
+  // hipStreamLegacy was added in 6.2; before that, 1 is an address.
   if (value == gpu::kLegacyStream && !is_since(kVersion62)) return before_7;
   if (is_special(stream) || is_or_report(stream)) return kSuccess;
   return is_since(kVersion70) ? gpu::kInvalidHandle : before_7;
@@ -79,7 +79,7 @@ HALYARD_HIP_EXPORT Result hipStreamCreateWithPriority(Stream* stream, unsigned f
   };
 }
 
-// The mask is kept and answered; kernels run as without it.
+// The mask is stored and returned, but does not affect kernels.
 HALYARD_HIP_EXPORT Result hipExtStreamCreateWithCUMask(Stream* stream, std::uint32_t size,
                                                        const std::uint32_t* mask) {
   HALYARD_HIP_CALL(hipExtStreamCreateWithCUMask, gpu::kCurrent) {
@@ -138,7 +138,7 @@ HALYARD_HIP_EXPORT Result hipStreamQuery(Stream stream) {
 
 HALYARD_HIP_EXPORT Result hipStreamGetFlags(Stream stream, unsigned* flags) {
   HALYARD_HIP_CALL(hipStreamGetFlags, gpu::kCurrent) {
-    // Null is an invalid value, and in the _spt form the thread's stream.
+    // Null is an invalid value, but in the _spt form it is the thread's stream.
     HALYARD_GPU_REQUIRE(
         flags != nullptr && (stream != nullptr || gpu::this_thread().uses_per_thread_stream),
         gpu::kInvalidValue);
@@ -175,7 +175,7 @@ HALYARD_HIP_EXPORT Result hipStreamGetId(Stream stream, unsigned long long* id) 
   };
 }
 
-// Answers a device, not an error; -1 for a stream that is none.
+// Returns a device, not an error; -1 if the handle is not a stream.
 HALYARD_HIP_EXPORT int hipGetStreamDeviceId(Stream stream) {
   static constinit gpu::Entry entry("hipGetStreamDeviceId", true);
   int device = -1;
@@ -229,8 +229,8 @@ Result wait_value(Stream stream, std::uint32_t operation, void* address, std::ui
                   unsigned flags, std::uint64_t mask) {
   HALYARD_GPU_REQUIRE(address != nullptr && flags <= kNor, gpu::kInvalidValue);
   HALYARD_HIP_HANDLE(stream);
-  // hip_stream_ops.cpp. All streams of a device share a few hardware queues: what ends the wait may
-  // stand behind it (ROCm/rocm-systems, issue 9249).
+  // hip_stream_ops.cpp. All streams of a device share a few hardware queues, so the work that would
+  // end the wait may be queued after it (ROCm/rocm-systems, issue 9249).
   gpu::report_misuse("wait-for-a-value",
                      "hipStreamWaitValue can block streams that share its hardware queue");
   MemOp wait{};
@@ -294,7 +294,7 @@ HALYARD_HIP_EXPORT Result hipStreamBatchMemOp(Stream stream, unsigned count,
 namespace {
 
 // hipLaunchAttributeAccessPolicyWindow, SynchronizationPolicy, Priority, MemSyncDomainMap and
-// MemSyncDomain. All but the priority are kept and answered, and change nothing.
+// MemSyncDomain. All but the priority are stored and returned, but have no effect.
 bool is_stream_attribute(int id) { return id == 1 || id == 3 || id == 8 || id == 9 || id == 10; }
 constexpr int kPriority = 8;
 

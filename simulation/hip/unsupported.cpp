@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every exported name, as a weak symbol that answers hipErrorNotSupported. Other sources of the
-// library define the functions that are built; the linker prefers those.
+// Every exported name, as a weak symbol that returns hipErrorNotSupported. Other sources of the
+// library define the implemented functions, which the linker prefers.
 #include "simulation/hip/refused.h"
 
 #define HALYARD_HIP_NAME(name, node, since)                            \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Addresses and storage that a program maps itself.
+// Address ranges and storage that a program maps explicitly.
 #include "simulation/gpu/virtual_memory.h"
 
 #include "simulation/hip/call.h"

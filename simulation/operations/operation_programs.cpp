@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which programs of operations are explored.
+// The programs of operations that are explored.
 #include <algorithm>
 
 #include "simulation/operations/operations.h"
@@ -9,7 +9,7 @@
 namespace halyard::inline v0::sim {
 namespace {
 
-// Rule 4: a submission that waits for what it signals is refused.
+// Rule 4: a submission that waits for a value that it signals is refused.
 bool sound(const Operation& operation) {
   for (std::size_t s = 0; s < kOperationSemaphores; ++s) {
     if (operation.signal[s] != 0 && operation.wait[s] >= operation.signal[s]) return false;
@@ -57,7 +57,7 @@ Operation draw_operation(Random& random, std::uint8_t values) {
   return operation;
 }
 
-// The one that stands for all that differ only in numbers: the largest.
+// True for the representative, the largest, of the programs that differ only in numbering.
 bool stands_for_its_like(const OperationProgram& program) {
   OperationProgram other = program;
   for (auto& queue : other.queues) {
@@ -75,7 +75,7 @@ bool stands_for_its_like(const OperationProgram& program) {
 std::vector<OperationProgram> all_programs(int count, bool both) {
   const std::vector<Operation> operations = all_operations(2, both);
   std::vector<OperationProgram> all;
-  // What is drawn is a queue and an operation for each place; queues fill from the first.
+  // For each place a queue and an operation are drawn; queues are filled starting with the first.
   const auto extend = [&](auto& self, OperationProgram& program, int left,
                           std::size_t from) -> void {
     if (left == 0) {

@@ -41,7 +41,7 @@ std::string text(const Step& step) {
   return kNames[static_cast<int>(step.kind)] + (indexed ? fmt::format(" {}", step.index) : "");
 }
 
-// What is submitted, and what has become of it.
+// A submission and its outcome.
 struct Submitted {
   const Operation* operation;
   int queue;
@@ -52,7 +52,7 @@ struct Submitted {
   bool failed() const { return state() == State::kFailed; }
 };
 
-// A fresh engine, and how far a program has come on it.
+// A fresh engine, and the progress of a program on it.
 class Run {
  public:
   Run(const OperationProgram& program, const OperationOptions& options)
@@ -83,7 +83,7 @@ class Run {
 
   const OperationProgram& program_;
   const OperationOptions& options_;
-  std::vector<int> log_;  // what has run, by its place in submitted_
+  std::vector<int> log_;  // executed operations, as indices into submitted_
   std::vector<Submitted> submitted_;
   HandleRef<Semaphore> semaphores_[kOperationSemaphores];
   ExploredWorld world_;
@@ -195,7 +195,7 @@ std::uint64_t Run::state() {
   add(world_.engine.next_look() != Deadline::kForeverTime);
   add(static_cast<std::uint64_t>(failed_semaphore_ + 1) << 8 |
       static_cast<std::uint64_t>(lost_queue_ + 1));
-  // By queue and place: in which order the host came by is over.
+  // Submissions are added by queue and place, because the order among queues no longer matters.
   for (std::size_t q = 0; q < world_.queues.size(); ++q) {
     add(next_[q]);
     for (const Submitted& one : submitted_) {
@@ -215,7 +215,7 @@ std::uint64_t Run::state() {
   return hash;
 }
 
-// --- what must hold: from what the native queues have run, and from the faults -------------------
+// --- invariants, given the faults and the operations that the native queues have run -------------
 
 bool Run::signalled(std::size_t semaphore, std::uint64_t value) const {
   return value == 0 || std::ranges::any_of(submitted_, [&](const Submitted& one) {
@@ -230,8 +230,8 @@ bool Run::runnable(const Submitted& one) const {
   return true;
 }
 
-// Its device is lost; or it waits for a semaphore that was failed, or that one which failed was to
-// signal; or it stands behind a dead wait (rule 27).
+// Its device is lost; or it waits for a semaphore that was failed, or that a failed submission was
+// to signal; or it is queued after a dead wait (rule 27).
 bool Run::may_fail(const Submitted& one) const {
   if (one.queue == lost_queue_) return true;
   for (const Submitted& other : submitted_) {
@@ -281,7 +281,7 @@ void Run::check() {
   }
 }
 
-// Nothing is left to be done: what has not ended waits for a value without a signaller.
+// No work is left: each submission that has not ended waits for a value without a signaller.
 void Run::check_end() {
   for (int turn = 0; turn < 3; ++turn) {
     look();
@@ -355,7 +355,7 @@ void Search::visit(std::unique_ptr<Run> run) {
     run = nullptr;
   }
   for (const Step& step : steps) {
-    // The first goes on where this one is; for the others the path is run anew.
+    // The first step continues this run; for the others, the path is run again.
     if (run == nullptr) {
       run = at_path();
       ++result_.executions;

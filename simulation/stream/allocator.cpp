@@ -12,7 +12,7 @@ namespace {
 
 class StreamMemory final : public hal::Memory {
  public:
-  // `guard`: null of imported memory.
+  // `guard` is null for imported memory.
   StreamMemory(const FakeApi& api, Ref<timeline::EntryGuard> guard, std::uint64_t size,
                hal::MemoryType type, std::byte* host, std::uint64_t address) noexcept
       : Memory(size, type, host, address, stream::domain()), api_(api), guard_(std::move(guard)) {}

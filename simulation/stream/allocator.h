@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory of stream:// devices: reached by its device address. The host sees it unless it is
-// kDeviceLocal. Freed by the last reference, within the guard of its device.
+// Memory of stream:// devices, accessed by device address. Visible to the host unless it is
+// kDeviceLocal. The last reference frees it, within the guard of its device.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@
 
 namespace halyard::inline v0::stream {
 
-// What all stream:// devices of a process have in common: each may use the others' memory, and wait
+// The domain of all stream:// devices of a process: each device may use the others' memory and wait
 // for their lanes.
 const void* domain() noexcept;
 
-// Within `guard`. kResourceExhausted with the size.
+// Allocates within `guard`. Returns kResourceExhausted, with the size, if there is no memory.
 Result<Ref<hal::Memory>> allocate(const FakeApi& api, Ref<timeline::EntryGuard> guard,
                                   std::uint64_t size, hal::MemoryType type);
 
-// The host's [data, data + size) as it is. kResourceExhausted.
+// Imports host memory [data, data + size). Returns kResourceExhausted if out of memory.
 Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size);
 
 }  // namespace halyard::inline v0::stream

@@ -20,7 +20,7 @@ using StreamLane = Lane<FakeApi, StreamCommands<FakeApi>>;
 
 class FakeDevice final : public hal::DeviceImpl {
  public:
-  // kResourceExhausted.
+  // Returns kResourceExhausted if out of memory.
   static Result<std::unique_ptr<FakeDevice>> create(hal::DeviceInfo info, unsigned ordinal,
                                                     const FakeApi& api, CommandBufferMode mode);
   ~FakeDevice() override;

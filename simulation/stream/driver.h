@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The stream driver: devices of streams and events, such as CUDA's and HIP's, without such a
-// device. Its lanes, markers, contexts and recordings are templates over the native library
-// (api.h); this driver has them over a library that is a fake (fake_library.h) and checks its
-// caller.
+// The stream driver: simulates devices of streams and events, such as CUDA's and HIP's. Its lanes,
+// markers, contexts and recordings are templates over the native library (api.h); this driver
+// instantiates them with a fake library (fake_library.h), which checks its caller.
 //
 // "stream://" names all devices, "stream://K" the one of ordinal K. Options:
 //
-//   devices=N       how many devices there are: 1 to 64, default 1
+//   devices=N       number of devices: 1 to 64, default 1
 //   unstoppable=1   running work cannot be stopped, as on a GPU: a lane that is abandoned while it
-//                   has work goes on until it is done, or the process ends. Default 0
+//                   has work runs until it is done or the process ends. Default 0
 //
-// Devices share cores and memory. All of them, also of different opens, are one domain.
+// Devices share cores and memory. All devices of the process, of all opens, are one domain.
 #pragma once
 
 #include "halyard/base/status.h"

@@ -188,7 +188,7 @@ Status FakeApi::copy(Stream stream, std::uint64_t target, std::uint64_t source,
                      std::uint64_t size) const noexcept {
   return call(kCopy, [&] { return fake::copy_async(target, source, size, stream); });
 }
-// The host's memory is the device's here.
+// Host memory is device memory here.
 Status FakeApi::copy_in(Stream stream, std::uint64_t target, const std::byte* source,
                         std::uint64_t size) const noexcept {
   return copy(stream, target, reinterpret_cast<std::uintptr_t>(source), size);

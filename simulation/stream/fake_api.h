@@ -39,7 +39,7 @@ struct FakeApi {
   Result<bool> query(Event event) const noexcept;
   Status wait(Stream stream, Event event) const noexcept;
   Status call_host(Stream stream, HostFunction function, void* argument) const noexcept;
-  Status check_capture(Stream) const noexcept { return {}; }  // no stream of it is captured
+  Status check_capture(Stream) const noexcept { return {}; }  // no stream is captured
 
   Status retain_context(unsigned ordinal, Context& context) const noexcept;
   void release_context(unsigned ordinal) const noexcept;
@@ -87,7 +87,7 @@ struct FakeApi {
   Status launch(Stream stream, ExecutableGraph executable) const noexcept;
   void destroy(ExecutableGraph executable) const noexcept;
 
-  bool unstoppable = false;  // its streams: stop() does not stop what runs
+  bool unstoppable = false;  // stop() does not stop running work
 };
 
 static_assert(ContextApi<FakeApi> && GraphApi<FakeApi>);

@@ -39,7 +39,7 @@ Code assign(Node& node, const NodeWork& work) noexcept {
   return Code::kSuccess;
 }
 
-// A call with the graph: one at a time.
+// A call with the graph. Only one may run at a time.
 class Turn {
  public:
   explicit Turn(base::Atomic<bool>& taken) noexcept : taken_(taken) {
@@ -64,7 +64,7 @@ class Graph {
 class ExecutableGraph {
  public:
   base::Atomic<bool> taken{false};
-  Graph* graph = nullptr;  // compared alone: it may be gone
+  Graph* graph = nullptr;  // only compared: it may be destroyed
   base::Array<Node> nodes;
   base::Array<std::uint32_t> order;  // of the nodes, in a launch
   Event* end = nullptr;              // of its latest launch
@@ -72,7 +72,7 @@ class ExecutableGraph {
 
 namespace {
 
-// False: no memory.
+// Returns false if out of memory.
 bool find_order(const base::Array<Node>& nodes, base::Array<std::uint32_t>& order) noexcept {
   const auto count = static_cast<std::uint32_t>(nodes.size());
   base::Array<std::uint32_t> left, firsts, after, ready;  // a heap
@@ -175,8 +175,8 @@ Code set_node(ExecutableGraph* executable, GraphNode node, const NodeWork& work)
   return assign(its, work);
 }
 
-// Without memory a part of it may be in the stream: that is no launch of CUDA's, and no test makes
-// it happen.
+// If memory runs out, only a part of the graph may be in the stream, unlike in CUDA; no test causes
+// that.
 Code launch_graph(ExecutableGraph* executable, Stream* stream) noexcept {
   const Turn turn(executable->taken);
   if (const Code code = wait(stream, executable->end); code != Code::kSuccess) return code;

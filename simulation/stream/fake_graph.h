@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Graphs of the fake library. A launch puts the nodes into the stream one by one: of those whose
-// dependencies allow it, always the latest first, so that a dependency that is missing shows.
+// Graphs of the fake library. A launch puts the nodes into the stream one by one, always the latest
+// of the ready nodes first, so that a missing dependency shows.
 //
-// As CUDA's driver API says, an executable graph runs once at a time, a changed node applies to
-// later launches, and graphs are not thread-safe: two threads in one at a time are a violation.
+// As in CUDA's driver API, launches of an executable graph do not overlap, a changed node applies
+// to later launches, and graphs are not thread-safe: concurrent use by two threads is a violation.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct GraphNode {
   std::uint32_t index = 0;
 };
 
-// What a node does. Copied by the calls that take one.
+// The work of a node. Calls that take a NodeWork copy it.
 struct NodeWork {
   enum class Kind : std::uint8_t { kEmpty, kFill, kCopy, kLaunch };
   Kind kind = Kind::kEmpty;
@@ -38,13 +38,14 @@ struct NodeWork {
 
 Code create_graph(Graph*& graph) noexcept;
 Code destroy(Graph* graph) noexcept;
-// kInvalidValue: no bytes, no groups, or a dependency that is twice there or of another graph.
+// Returns kInvalidValue for no bytes, no groups, or a dependency that is a duplicate or of another
+// graph.
 Code add_node(Graph* graph, std::span<const GraphNode> behind, GraphNode& node,
               const NodeWork& work) noexcept;
-// In the current context.
+// Instantiates in the current context.
 Code instantiate(Graph* graph, ExecutableGraph*& executable) noexcept;
-// kInvalidValue: as add_node(), another kind of node, or a fill of another size. CUDA may refuse
-// that, and this always does.
+// Returns kInvalidValue as add_node() does, and for another kind of node or a fill of another size,
+// which CUDA may refuse.
 Code set_node(ExecutableGraph* executable, GraphNode node, const NodeWork& work) noexcept;
 Code launch_graph(ExecutableGraph* executable, Stream* stream) noexcept;
 Code destroy(ExecutableGraph* executable) noexcept;

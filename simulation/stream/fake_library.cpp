@@ -43,9 +43,9 @@ struct ThreadState {
   }
 };
 
-// Of the process, and never destroyed: streams may run until its end.
+// A process-wide object that is never destroyed: streams may run until the process ends.
 struct Library {
-  base::Mutex mutex;  // guards what is not atomic
+  base::Mutex mutex;  // guards the members that are not atomic
   Context* contexts[kMaxDevices] = {};
   ThreadState threads[1024];
   std::size_t thread_count = 0;
@@ -58,7 +58,7 @@ struct Library {
 };
 constinit Library library;
 
-// Under the lock: that of `thread`, or the end of them.
+// The state of `thread`, or the end of the states. The lock is held.
 ThreadState* find(std::uint64_t thread) noexcept {
   return std::find_if(library.threads, library.threads + library.thread_count,
                       [&](const ThreadState& it) { return it.thread == thread; });
@@ -71,7 +71,7 @@ ThreadState this_thread_state() noexcept {
   return known != library.threads + library.thread_count ? *known : ThreadState{.thread = self};
 }
 
-// False: too many threads.
+// Returns false if there are too many threads.
 bool store(const ThreadState& state) noexcept {
   base::LockGuard lock(library.mutex);
   ThreadState* const known = find(state.thread);
@@ -87,7 +87,7 @@ bool store(const ThreadState& state) noexcept {
 
 enum class Capture : std::uint8_t { kSafe, kUnsafe };
 
-// What every call checks first. `context`: null if it needs none.
+// The first check of every call. `context` is null if the call needs no context.
 Code enter(const ThreadState& state, const Context* context, Capture capture) noexcept {
   if (state.runs_host_functions) {
     note_violation("a call in a host function");
@@ -110,7 +110,7 @@ Code enter(const Context& context, Capture capture = Capture::kSafe) noexcept {
   return enter(this_thread_state(), &context, capture);
 }
 
-// Of what makes something in the current context.
+// First check of calls that create an object in the current context.
 Code enter_current(Context*& context) noexcept {
   const ThreadState state = this_thread_state();
   context = state.current;
@@ -130,14 +130,15 @@ Code enter_unsafe() noexcept {
 
 namespace {
 
-// Of what stops or frees: noted all the same, but it goes on, so that nothing is left behind.
+// First check of calls that stop or free: notes violations, but the call continues, so that nothing
+// leaks.
 void enter_to_end(const Context& context) noexcept { (void)enter(context, Capture::kUnsafe); }
 void enter_to_free(const Context& context) noexcept {
   if (base::this_thread() == library.watched_thread.load()) library.watched_frees.fetch_add(1);
   enter_to_end(context);
 }
 
-// In front of memory, in a page of its own.
+// Precedes memory, in a separate page.
 struct Block {
   Context* context;
   std::size_t mapped;  // bytes; 0: of the heap, where sanitizers watch its bounds
@@ -276,7 +277,7 @@ Code synchronize(Stream* stream) noexcept {
 Code stop(Stream* stream) noexcept {
   enter_to_end(stream->context);
   if (stream->stop()) return Code::kSuccess;
-  // As CUDA has it, nothing says that the work of a context with a fault has ended.
+  // As in CUDA, nothing reports that the work of a context with a fault has ended.
   const bool faulted = stream->context.faulted.load(std::memory_order_seq_cst);
   return faulted && stream->unstoppable() ? Code::kLaunchFailed : Code::kNotReady;
 }
@@ -356,8 +357,8 @@ Code launch_host_function(Stream* stream, HostFunction function, void* argument)
 
 // --- memory and kernels --------------------------------------------------------------------------
 
-// From here on memory is mapped by itself: untouched pages cost nothing. Sanitizers keep a record of
-// every byte of the heap, so that freeing gigabytes takes them seconds.
+// Allocations of at least this size are mapped separately, so that untouched pages cost nothing.
+// Sanitizers track every byte of the heap, so freeing gigabytes there takes seconds.
 constexpr std::uint64_t kMapFrom = std::uint64_t{1} << 20;
 
 Code allocate(Address& address, std::uint64_t size) noexcept {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // fake: a library of streams such as libcuda, on the host: a thread for each stream, events,
-// contexts, host functions on a thread of their context. What CUDA's driver API says of its calls
-// holds here; what it merely permits a caller to get wrong is refused and counted (violations()).
+// contexts, and host functions on a thread of their context. The calls follow CUDA's driver API;
+// misuse that CUDA leaves undetected is refused and counted (violations()).
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace halyard::inline v0::stream::fake {
 
-// As CUresult, whose values these are.
+// Values of CUresult.
 enum class Code : int {
   kSuccess = 0,
   kInvalidValue = 1,
@@ -51,7 +51,7 @@ inline constexpr unsigned kMaxDevices = 64;
 // --- contexts: of no current context -------------------------------------------------------------
 
 Code retain_primary_context(unsigned ordinal, Context*& context) noexcept;
-// The last one ends it: everything that was made in it is gone.
+// The last release ends the context and destroys all objects in it.
 Code release_primary_context(unsigned ordinal) noexcept;
 Code get_current_context(Context*& context) noexcept;
 Code set_current_context(Context* context) noexcept;
@@ -59,11 +59,11 @@ Code exchange_capture_mode(CaptureMode& mode) noexcept;
 
 // --- streams and events --------------------------------------------------------------------------
 
-// `unstoppable`: stop() does not stop what runs.
+// `unstoppable`: stop() does not stop running work.
 Code create_stream(Stream*& stream, bool unstoppable) noexcept;
 Code synchronize(Stream* stream) noexcept;  // waits until it has no work
-// What no library of a vendor has. kNotReady: it goes on. Another code: nothing will say that it
-// has ended.
+// Stops a stream, which no vendor's library can. Returns kNotReady while the stream still runs. Any
+// other code means that its end will not be reported.
 Code stop(Stream* stream) noexcept;
 Code destroy(Stream* stream) noexcept;
 Code query(Stream* stream) noexcept;  // kNotReady: it has work
@@ -81,7 +81,7 @@ Code free(Address address) noexcept;
 Code fill_async(Address target, std::uint32_t pattern, std::uint32_t pattern_size,
                 std::uint64_t size, Stream* stream) noexcept;
 Code copy_async(Address target, Address source, std::uint64_t size, Stream* stream) noexcept;
-// `why`, like a log: what was wrong with the image.
+// `why` reports, like a log, the defect of the image.
 Code load_module(Module*& module, const kernel::Hyx& file, Status& why) noexcept;
 Code unload(Module* module) noexcept;
 Code get_function(Function& function, Module* module, const kernel::KernelInfo& kernel,
@@ -94,17 +94,17 @@ Code launch_kernel_indirect(const Function& function, Address counts, const std:
 
 // --- for tests -----------------------------------------------------------------------------------
 
-// Calls that a caller may not make, since the process began, and what the latest was.
+// The number of illegal calls since the process began, and the latest of them.
 std::uint64_t violations() noexcept;
 const char* latest_violation() noexcept;
-// Every call in the context of that device fails from now on, and calls no host function any more;
-// what is in streams goes on. Until its primary context is released.
+// Until the primary context of that device is released, every call in it fails and no host function
+// is called; work that is already in streams continues.
 void fault(unsigned ordinal) noexcept;
-// Begins a stream capture in global mode, as another user of the library may: calls that are unsafe
-// then fail on threads that are not relaxed.
+// Begins a stream capture in global mode, as another user of the library may: unsafe calls then
+// fail on threads that are not in relaxed mode.
 void begin_capture() noexcept;
 void end_capture() noexcept;
-// free(), destroy() and unload() on a thread (base::this_thread()), since it is watched.
+// Counts free(), destroy() and unload() on a thread (base::this_thread()) from now on.
 void watch_frees(std::uint64_t thread) noexcept;
 std::uint64_t watched_frees() noexcept;
 

@@ -21,7 +21,7 @@ Code start_thread(base::Thread& thread, const char* name, void (*body)(void*),
   return thread.start(name, body, argument) == 0 ? Code::kSuccess : Code::kOperatingSystem;
 }
 
-// Of a list of packets, which may be long.
+// Destroys a list of packets without recursion, as it may be long.
 void drop(std::unique_ptr<Packet> list) noexcept {
   while (list != nullptr) list = std::move(list->next);
 }
@@ -96,7 +96,7 @@ void Context::serve() noexcept {
 
 std::uint64_t Event::begin_record() noexcept {
   base::LockGuard lock(mutex_);
-  // Undefined in HIP; a marker is never used so.
+  // Undefined in HIP; markers are never used in this way.
   if (!passed(recorded_)) note_violation("an event is recorded again before it was reached");
   return ++recorded_;
 }
@@ -196,7 +196,8 @@ void Stream::serve() noexcept {
       if (stopped() || !run(*next)) return;
     }
     next->event = {};
-    // It is in the stream until it has run and the turn is over: a drained stream stops at once.
+    // The packet stays in the stream until it has run and the turn has ended, so that a drained
+    // stream stops at once.
     base::LockGuard lock(mutex_);
     std::unique_ptr<Packet> done = std::move(first_);
     first_ = std::move(done->next);

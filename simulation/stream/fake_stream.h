@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the handles of the fake library are: contexts, streams, events.
+// The objects behind the handles of the fake library: contexts, streams, events.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@
 namespace halyard::inline v0::stream::fake {
 
 void note_violation(const char* what) noexcept;
-// What a call that captures may forbid checks first, in the current context.
+// First check, in the current context, of calls that an active capture may forbid.
 Code enter_unsafe() noexcept;
-// The calling thread runs host functions from now on; those call nothing.
+// Marks the calling thread as running host functions, which must not call the library.
 void enter_host_functions() noexcept;
 void leave_host_functions() noexcept;
 
@@ -41,10 +41,10 @@ class Context {
   // Ends its thread.
   ~Context();
 
-  // The thread that runs host functions, at the first need.
+  // Starts the thread that runs host functions, if it does not run yet.
   Code start_host_thread() noexcept;
   void post(HostCall& call) noexcept;
-  // False: it runs, or has run.
+  // Returns false if it runs or has run.
   bool withdraw(HostCall& call) noexcept;
 
   const unsigned ordinal;
@@ -64,7 +64,7 @@ class Context {
   base::Atomic<bool> ends_{false};
 };
 
-// Kept by the packets that name it: it may be destroyed while it is pending.
+// Packets that name the event own it, so it may be destroyed while it is pending.
 class Event final : public RefCounted {
  public:
   struct Waiter {
@@ -74,14 +74,14 @@ class Event final : public RefCounted {
 
   explicit Event(Context& its_context) noexcept : context(its_context) {}
 
-  // Every record is a generation.
+  // Begins a record. Each record is a new generation.
   std::uint64_t begin_record() noexcept;
   std::uint64_t recorded() noexcept;
   bool passed(std::uint64_t generation) const noexcept {
     return passed_.load(std::memory_order_seq_cst) >= generation;
   }
   void pass(std::uint64_t generation) noexcept;
-  // Between the two `waiter` is woken whenever a generation passes.
+  // Between add() and remove(), `waiter` is woken whenever a generation passes.
   void add(Waiter& waiter) noexcept;
   void remove(Waiter& waiter) noexcept;
 
@@ -99,7 +99,7 @@ struct Packet {
 
   Kind kind = Kind::kFill;
   Address target = 0;
-  Address source = 0;  // of a launch: where the groups are, or 0
+  Address source = 0;  // of a launch: the address of the groups, or 0
   std::uint64_t size = 0;
   std::uint32_t pattern = 0;
   std::uint32_t pattern_size = 0;
@@ -121,11 +121,11 @@ class Stream {
   ~Stream();
 
   Code start() noexcept;
-  // One to fill and push(); null: no memory.
+  // Allocates a packet to fill and push(); null if out of memory.
   std::unique_ptr<Packet> packet(Packet::Kind kind) noexcept;
   void push(std::unique_ptr<Packet> packet) noexcept;
   bool drained() noexcept;
-  // False: it goes on.
+  // Returns false if the stream still runs.
   bool stop() noexcept;
   bool unstoppable() const noexcept { return unstoppable_; }
 
@@ -133,7 +133,7 @@ class Stream {
 
  private:
   void serve() noexcept;
-  // False: the stream has been stopped meanwhile.
+  // Returns false if the stream has been stopped meanwhile.
   bool run(Packet& packet) noexcept;
   bool launch(Packet& packet) noexcept;
   bool wait_for(Event& event, std::uint64_t generation) noexcept;

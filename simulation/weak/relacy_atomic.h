@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // base::Atomic of a build for Relacy (D. Vyukov, 2008), a checker that runs threads as fibers in
-// its own order and gives each load any value that the C++11 memory model allows. Every access is
-// passed on with its memory order and its place in the source. The functions are in
+// its own order and returns for each load any value that the C++11 memory model allows. Every
+// access is forwarded with its memory order and its place in the source. The functions are in
 // simulation/weak/weak_memory.cpp, since Relacy's headers conflict with others.
 #pragma once
 
@@ -16,8 +16,8 @@ namespace halyard::inline v0::base {
 
 using Site = std::source_location;
 
-// One atomic object of the model. A static, constant-initialised object starts again as 0 when a
-// run first accesses it.
+// One atomic object of the model. A static, constant-initialised object is reset to 0 when a run
+// first accesses it.
 class ModelWord {
  public:
   constexpr explicit ModelWord(std::uint64_t value) noexcept
@@ -143,7 +143,7 @@ class Atomic {
       return static_cast<std::uint64_t>(value);
     }
   }
-  // Narrow words do not overflow in any program that is run.
+  // Narrow words do not overflow in the programs that are run.
   static T from_bits(std::uint64_t bits) noexcept {
     if constexpr (std::is_pointer_v<T>) {
       return reinterpret_cast<T>(bits);

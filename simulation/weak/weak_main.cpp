@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// halyard-relacy: the races of simulation/explore/explore_scenarios.cpp and simulation/weak/weak_scenarios.cpp on
-// a weak memory; and the same with orders relaxed on purpose, which some program has to notice.
+// halyard-relacy: the races of simulation/explore/explore_scenarios.cpp and
+// simulation/weak/weak_scenarios.cpp on a weak memory; and the same with deliberately relaxed
+// orders, which a program must detect.
 #include <fmt/format.h>
 #include <sched.h>
 
@@ -38,7 +39,7 @@ std::vector<sim::Scenario> programs() {
   return all;
 }
 
-// The line that says what is wrong.
+// The line that describes the failure.
 std::string_view summary(std::string_view failure) {
   failure.remove_prefix(failure.find('\n') + 1);
   return failure.substr(0, failure.find('\n'));
@@ -65,10 +66,10 @@ int run_all(std::string_view filter, std::uint64_t runs) {
 
 using Relaxed = std::function<bool(const sim::OrderedSite&)>;
 
-// Relaxes these; true if a program notices.
+// Relaxes these orders; returns true if a program detects it.
 bool notices(const std::string& name, std::string_view filter, std::uint64_t runs,
              const Relaxed& relaxed) {
-  constexpr std::uint64_t kFirstRuns = 100;  // do they come there at all?
+  constexpr std::uint64_t kFirstRuns = 100;  // to find out whether they reach the access
   bool reached_by_any = false;
   for (const sim::Scenario& scenario : programs()) {
     if (!contains(scenario.name, filter)) continue;
@@ -93,7 +94,7 @@ bool notices(const std::string& name, std::string_view filter, std::uint64_t run
   return false;
 }
 
-// Every ordered access of the engine in turn.
+// Relaxes every ordered access of the engine in turn.
 int sweep(std::uint64_t runs) {
   if (run_all("", runs) != 0) return 1;
   int noticed = 0, all = 0;
@@ -112,7 +113,8 @@ int sweep(std::uint64_t runs) {
   return 0;
 }
 
-// Orders that a rule rests on: all such accesses of the function; and a program that notices.
+// Orders on which a rule depends: all such accesses of a function, and a program that detects their
+// absence.
 struct Planted {
   const char* rule;
   const char* function;
@@ -176,7 +178,7 @@ int main(int argc, char** argv) {
   app.add_flag("--planted", planted, "With orders relaxed that rules rest on")->excludes(names);
   app.add_flag("--sweep", each, "With every ordered access relaxed in turn")->excludes(names);
   CLI11_PARSE(app, argc, argv);
-  // On one processor workers do not spin. To Relacy, a thread that pauses sees all that is new
+  // On one processor workers do not spin. In Relacy, a thread that pauses sees all new values
   // afterwards.
   cpu_set_t one;
   CPU_ZERO(&one);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The only source that sees Relacy. Stands in for base/clock.cpp, base/futex.cpp, base/parker.cpp
-// and base/thread.cpp, too.
+// The only source that includes Relacy. Also replaces base/clock.cpp, base/futex.cpp,
+// base/parker.cpp and base/thread.cpp.
 //
-// Relacy replaces operator new: what is allocated within a run has to be freed within it, or it is
-// a leak; what lives longer here is static, or malloc's by rl::ostringstream.
+// Relacy replaces operator new: memory that is allocated within a run must be freed within it, or
+// it counts as a leak. Objects here that outlive a run are static, or come from malloc through
+// rl::ostringstream.
 #include "simulation/weak/weak_memory.h"
 
-// Not relacy.hpp: it makes macros of new, delete, assert and the names of the memory orders. In the
-// order that they need:
+// Not relacy.hpp: it makes macros of new, delete, assert and the names of the memory orders.
+// The order of the headers matters:
 // clang-format off
 #include <relacy/base.hpp>
 #include <relacy/context.hpp>
@@ -38,7 +39,7 @@
 namespace halyard::inline v0::sim {
 namespace {
 
-// Relacy's are inline: all of the program is to have them.
+// Relacy's operators are inline; this makes the whole program use them.
 [[gnu::used]] void (*const operator_delete)(void*) noexcept = &::operator delete;
 
 constexpr int kMostThreads = 4;
@@ -48,7 +49,7 @@ void (*build_program)(Program&) = nullptr;
 const WeakOptions* options = nullptr;
 std::size_t thread_count = 0;
 
-// What there is once in a process, and here once in a run.
+// Objects that normally exist once per process, and here once per run.
 struct Run {
   Run() { now.fill(1'000'000'000); }
   ~Run() {
@@ -58,20 +59,20 @@ struct Run {
 
   base::Mutex parkers_mutex;
   base::Parker* parkers = nullptr;
-  // Half of the runs: waits for futexes end without a reason, too.
+  // In half of the runs, waits for futexes may end spuriously.
   const bool spurious = rl::rand(2) != 0;
   std::array<const void*, kMostThreads> asleep_on{};
   std::array<Nanoseconds, kMostThreads> now;
-  int others = 0;   // threads that are no shells and have not ended
-  Program program;  // the first to go
+  int others = 0;   // threads other than shells that have not ended
+  Program program;  // destroyed first
 };
 Run* run = nullptr;
 std::uint64_t run_number = 0;
-// Static words that this run has touched.
+// Static words that this run has accessed.
 std::array<rl::atomic<std::uint64_t>*, 8> statics;
 std::size_t static_count = 0;
 
-// --- what is accessed, where, and in which order ------------------------------------------------
+// --- accesses: their addresses, sites and orders ------------------------------------------------
 
 std::vector<OrderedSite, rl::raw_allocator<OrderedSite>> sites;
 std::array<std::uint16_t, 1 << 12> site_table{};  // index + 1, by a hash
@@ -95,7 +96,7 @@ OrderedSite& find_site(const base::Site& site, const char* access) {
   }
 }
 
-// The order in which the access is made.
+// The memory order of the access.
 rl::memory_order model(std::memory_order order, const base::Site& site, const char* access) {
   if (order == std::memory_order_relaxed) return rl::mo_relaxed;
   OrderedSite& here = find_site(site, access);
@@ -117,7 +118,8 @@ rl::memory_order model(std::memory_order order, const base::Site& site, const ch
   return rl::mo_seq_cst;
 }
 
-// In every access Relacy may go on with another thread: the list of effects is the thread's.
+// Relacy may switch to another thread in every access, but the list of effects belongs to the
+// thread.
 class KeepEffects {
  public:
   KeepEffects() = default;
@@ -142,7 +144,7 @@ struct Suite : rl::test_suite<Suite<kThreads>, kThreads> {
   void before() {
     ++run_number;
     timeline::active_list = nullptr;
-    run = nullptr;  // one that has failed is not taken apart
+    run = nullptr;  // a failed run is not destroyed
     static_count = 0;
     run = new Run;
     build_program(run->program);
@@ -154,7 +156,7 @@ struct Suite : rl::test_suite<Suite<kThreads>, kThreads> {
     timeline::active_list = nullptr;       // another thread's
     run->program.threads()[index].run();
     if (run->is_shell() || --run->others != 0) return;
-    // Shells go home.
+    // End the shells.
     for (int i = 0; i < kThreads; ++i) {
       if (run->asleep_on[static_cast<std::size_t>(i)] != nullptr) wake_up(i);
     }
@@ -182,7 +184,7 @@ WeakResult simulate(std::uint64_t runs) {
   result.runs = params.stop_iteration;
   if (fine) return result;
   result.failure = told.str().c_str();
-  // After the history as a whole it has that of each thread alone.
+  // The whole history is followed by the history of each thread, which is cut off here.
   result.failure.erase(std::min(result.failure.find("thread 0:\n"), result.failure.size()));
   return result;
 }
@@ -191,14 +193,14 @@ WeakResult simulate(std::uint64_t runs) {
 
 void fail(std::string_view what) {
   rl::ctx().fail_test(what.data(), rl::test_result_user_assert_failed, RL_INFO);
-  __builtin_unreachable();  // it goes over to the main fiber, for good
+  __builtin_unreachable();  // fail_test switches to the main fiber and never returns
 }
 
 WeakResult run_on_weak_memory(void (*build)(Program&), const WeakOptions& how) {
   build_program = build;
   options = &how;
   thread_count = 0;
-  (void)simulate<kMostThreads>(1);  // how many threads it has
+  (void)simulate<kMostThreads>(1);  // to count its threads
   switch (thread_count) {
     case 2:
       return simulate<2>(how.runs);
@@ -242,7 +244,7 @@ struct ModelAccess {
     if (word.is_static_ && word.run_ != sim::run_number) {
       word.run_ = sim::run_number;
       word.construct(0);
-      rl::ctx().rl_global_fence();  // it was there before the threads
+      rl::ctx().rl_global_fence();  // it existed before the threads
       sim::statics.at(sim::static_count++) = reinterpret_cast<Model*>(word.storage_);
     }
     return *reinterpret_cast<Model*>(word.storage_);
@@ -250,7 +252,7 @@ struct ModelAccess {
 };
 
 void ModelWord::construct(std::uint64_t value) noexcept {
-  // No other thread knows of it yet, so none needs to run here.
+  // No other thread can access it yet, so no other thread needs to run here.
   const rl::preemption_disabler alone(rl::ctx());
   ::new (storage_) Model(value);
 }
@@ -295,7 +297,7 @@ bool ModelWord::compare_exchange(std::uint64_t& expected, std::uint64_t value,
                                  const Site& site) noexcept {
   sim::KeepEffects keep;
   const rl::memory_order done = sim::model(success, site, "compare_exchange");
-  // Relacy knows no failure that is ordered more than success.
+  // Relacy does not support a failure order that is stronger than the success order.
   const rl::memory_order not_done = done == rl::mo_relaxed
                                         ? rl::mo_relaxed
                                         : sim::model(failure, site, "failed compare_exchange");
@@ -333,8 +335,8 @@ void spin_pause() noexcept {
 
 // --- what base/ asks of the system ---------------------------------------------------------------
 
-// The kernel compares the last value there is with `expected`: were it an older one, the wake-up
-// that came with the new value would still be to come, or no thread would have seen a sleeper.
+// The kernel compares `expected` with the latest value. If it is an older value, the wake-up of the
+// new value is still to come, or its thread saw no sleeper.
 bool futex_wait(const Atomic<std::uint32_t>& word, std::uint32_t expected,
                 Nanoseconds deadline) noexcept {
   sim::KeepEffects keep;

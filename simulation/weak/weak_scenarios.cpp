@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What only a weak memory is asked: locks, and lanes of the cpu driver, with the doorbell and the
-// sleep of workers, arming and helping. Workers are threads of the program that end with it.
+// Scenarios that only run on a weak memory: locks, and lanes of the cpu driver, with the doorbell
+// and the sleep of workers, arming and helping. Workers are threads of the program and end with it.
 #include <memory>
 
 #include "base/mutex.h"
@@ -19,7 +19,7 @@
 
 namespace halyard::inline v0 {
 
-// Asked for traced submissions only, of which there are none: no other part of hal is here.
+// Only called for traced submissions, which do not occur here. The rest of hal is not linked.
 trace::Name hal::name_of(const Command&) noexcept { return trace::kNoName; }
 
 namespace sim {
@@ -52,7 +52,7 @@ struct LaneWorld {
     expect(lane->issue({&issue, 1}, timeline::Doorbell::kRing).count == 1,
            "a ring with room is busy");
   }
-  // Sleeps until the sequence is reached; `help`: works for it before.
+  // Sleeps until the sequence is reached; with `help`, works for it first.
   void wait(std::uint64_t sequence, bool help) {
     for (;;) {
       const std::uint32_t epoch = parker.prepare();
@@ -70,7 +70,7 @@ struct LaneWorld {
   base::Parker parker;
 };
 
-// One issues, one arms and sleeps, or helps first; the waiter is the last that needs workers.
+// A thread issues, another arms and sleeps, or helps first. The waiter is the last to need workers.
 template <int kWorkers, bool kHelps>
 void issue_and_wait(Program& program) {
   auto& w = program.keep<LaneWorld>(kWorkers);
@@ -85,8 +85,8 @@ void issue_and_wait(Program& program) {
   for (int i = 0; i < kWorkers; ++i) program.thread("worker", [&w] { w.group.serve(); });
 }
 
-// A dispatch that a thread helps with for a moment, as a wait with a deadline does. Another one
-// goes on with what it leaves.
+// A dispatch that a thread helps with for a moment, as a wait with a deadline does. Another thread
+// continues with the rest.
 struct DispatchWorld {
   static constexpr std::size_t kGroups = 16;  // 8 chunks, the first two of 4
 

@@ -29,7 +29,7 @@ void under_many_schedules(std::function<void()> body) {
   }
 }
 
-// Runs fn() on a second thread while this thread goes on.
+// Runs fn() on a second thread while this thread continues.
 class Meanwhile {
  public:
   explicit Meanwhile(std::function<void()> fn) : fn_(std::move(fn)) {
@@ -120,8 +120,8 @@ TEST(Rule10Overtaken, WorkSeenDoneBeforeItsPublicationIsRetired) {
   });
 }
 
-// A retirer that notes late that it was overtaken leaves its note behind. The next thread that
-// takes the role and retires finds it when it explains a hang.
+// A retirer that notes too late that it was overtaken leaves its note in place. The next retirer
+// finds the note when it explains a hang.
 TEST(Rule10Overtaken, ADumpFindsTheRemainingNoteAndNoLoss) {
   int left = 0;
   under_many_schedules([&] {
@@ -147,7 +147,8 @@ TEST(Rule10Overtaken, ADumpFindsTheRemainingNoteAndNoLoss) {
   EXPECT_GT(left, 0) << "no schedule leaves the note: the test shows nothing";
 }
 
-// Work of one lane is ordered after the first of another, whose entry is reused at that moment.
+// Work of a lane is ordered after the first submission of another lane, whose entry is being reused
+// at that moment.
 TEST(Rule20Markers, OneWithAReusedEntryFollowsTheEarlierWork) {
   static LaneTracker* lane;
   static constexpr Gate kTellsItsLane{

@@ -50,8 +50,8 @@ void in_simulation(std::uint64_t seed,
   scheduler.run([](void* argument) { (*static_cast<std::function<void()>*>(argument))(); }, &call);
 }
 
-// Returns the order in which the groups of `submit`'s dispatch run, for a seed. kGroups, the group
-// counts of an indirect dispatch, follow that order in its buffer.
+// Returns the order in which the groups of `submit`'s dispatch run, for a seed. For an indirect
+// dispatch, the group counts, kGroups, follow that order in the buffer.
 using Submit = std::function<Status(const hal::Queue&, const hal::Function&,
                                     hal::View<hal::BufferRange>, const hal::SubmitInfo&)>;
 std::vector<std::uint32_t> order_of_groups(std::uint64_t seed, const Submit& submit) {

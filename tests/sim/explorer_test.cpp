@@ -18,7 +18,7 @@ std::uint64_t executions(void (*program)(Program&), int preemptions = kUnbounded
   return Explorer(program, {.preemptions = preemptions}).run().executions;
 }
 
-// Two threads that write twice each: each to a word of its own, or both to the first word.
+// Two threads that write twice each: each to its own word, or both to the first word.
 template <bool kShared>
 void write_twice(Program& program) {
   auto& words = program.keep<std::array<Atomic<int>, 2>>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations explores each order of submissions exactly once and finds what is wrong in one.
+// Operations explores each order of submissions exactly once and finds the errors of each.
 #include "simulation/operations/operations.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ std::uint64_t states(const OperationProgram& program, const OperationOptions& op
   return result.states;
 }
 
-// Its states: not submitted, issued, run, and seen complete.
+// The states: not submitted, issued, run, and seen complete.
 TEST(Operations, OneHasAStateForEachStep) {
   const OperationProgram one{.queues = {{{kSignal}}}};
   EXPECT_EQ(states(one, {.looks = true}), 4u);
@@ -31,9 +31,9 @@ TEST(Operations, OfTwoQueuesAreSeenInAllPairsOfTheirStates) {
   EXPECT_EQ(states(two, {.looks = false}), 9u);
 }
 
-// While the signal is not submitted, the wait is absent or parked. Then it is issued behind an
-// edge. After the signal has run, it may also have been issued later, without an edge, and may have
-// run.
+// While the signal is not submitted, the wait is absent or parked. Once the signal is submitted,
+// the wait is issued with an edge. After the signal has run, the wait may instead have been issued
+// later, without an edge, and may have run.
 TEST(Operations, ThatWaitDoNotRunFirst) {
   const OperationProgram two{.queues = {{{kSignal}, {kWait}}}};
   EXPECT_EQ(states(two, {.looks = false}), 2u + 2u + 5u);
@@ -53,13 +53,14 @@ TEST(Operations, WaitForBothSemaphores) {
   EXPECT_EQ(states(ran, {.looks = false}), 2u + 2u + 5u);
 }
 
-// 5 waits and 5 signals, without the 6 pairs that wait for their own signal; all but the empty pair
-// exist twice.
+// 5 waits and 5 signals, without the 6 pairs that wait for their own signal. All except the empty
+// pair exist twice.
 TEST(Operations, ThatDifferOnlyInNumbersAreExploredOnce) {
   EXPECT_EQ(all_programs(1, false).size(), 10u);
 }
 
-// For each semaphore 6 of the 9 pairs of a wait and a signal; 6 of the 36 are equal for both.
+// For each semaphore, 6 of the 9 pairs of a wait and a signal are valid; 6 of the 36 combinations
+// are equal for both.
 TEST(Operations, OfBothSemaphoresAreAllPairsOfThoseOfOne) {
   EXPECT_EQ(all_programs(1, true).size(), (36u + 6u) / 2u);
 }

@@ -44,8 +44,8 @@ void both(std::function<void(int)> body) {
   for (Half& half : halves) half.thread.join();
 }
 
-// A thread that sleeps until the other sets the word. It may check before, and sleep after the
-// wake-up.
+// A thread that sleeps until the other sets the word. It may check before the wake-up, and sleep
+// after it.
 void miss_a_wake_up(bool look_again) {
   base::Atomic<std::uint32_t> word{0}, sleepers{0};
   both([&](int number) {

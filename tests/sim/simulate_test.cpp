@@ -50,7 +50,7 @@ TEST(Simulate, PlansOfManySeedsHaveEveryKindOfNodeAndAllDrivers) {
   for (std::size_t kind = 0; kind < std::size(kinds); ++kind) EXPECT_TRUE(kinds[kind]) << kind;
 }
 
-// Of the plans over a driver, every n-th seed from the first on.
+// Checks the plans over a driver: every n-th seed, starting with the first.
 void expect_every_fault_and_neighbour(Plan::Driver driver, std::uint64_t every,
                                       std::uint64_t first) {
   bool beside[5] = {}, adversarial = false, late = false, calls = false, for_good = false,
@@ -135,12 +135,13 @@ TEST(Simulate, FindsWorkThatRanBeforeItsWaits) {
       (void)simulate(plan, {.seed = seed});
     }
   };
-  // The last: memory of a pool that others still write to has lost what the work has written.
+  // The last alternative: work wrote to pool memory to which earlier work still wrote, and the
+  // result was overwritten.
   EXPECT_EXIT(lie(), ::testing::ExitedWithCode(1),
               "ran before|runs before|at a step|a complete submission has not run");
 }
 
-// Work that checks none of its waits: only the invariants of every step can find the fault.
+// The work does not check its waits, so only the invariants of each step can detect the fault.
 void simulate_silent_work(bool skips, bool ignores) {
   for (std::uint64_t seed = 0; seed < 4000; ++seed) {
     Plan plan(seed);
@@ -165,15 +166,15 @@ TEST(Simulate, FindsAnUnsignalledValueAtOnce) {
 }
 
 TEST(Simulate, FindsWorkThatRanTooEarlyAsSoonAsItHasRun) {
-  // Or its signal is seen first.
+  // The signal may be detected first.
   EXPECT_EXIT(simulate_silent_work(false, true), ::testing::ExitedWithCode(1),
               "at a step: (has run, s[0-9]+ was not [0-9]+|s[0-9]+ is [0-9]+, which .* signalled)");
 }
 
 TEST(Simulate, FindsNothingWrongWithSilentWorkThatRuns) { simulate_silent_work(false, false); }
 
-// An engine that keeps ready work, or does not pass a failure on, looks like this. The plan's own
-// failures and losses explain none of it.
+// Looks like an engine that does not issue ready work, or does not propagate a failure. The plan's
+// own failures and losses do not explain it.
 TEST(Simulate, FindsWorkThatIsLeftBehindInPlansWithFaults) {
   const auto forget = [] {
     for (std::uint64_t seed = 0; seed < 100; ++seed) {

@@ -90,8 +90,8 @@ TEST_F(SimCudaArray, Copies_GoRoundThroughArrays) {
   EXPECT_EQ(cuArrayDestroy(second), kSuccess);
 }
 
-// CUDA_MEMCPY2D: a copy that leaves an array is an error; x is a multiple of the element's size,
-// which an H200 does not ask for. A destroyed array ends the process there.
+// CUDA_MEMCPY2D: a copy that leaves an array is an error; x must be a multiple of the element's
+// size, which an H200 does not require. A destroyed array crashes the process there.
 TEST_F(SimCudaArray, Copy_OutsideAnArray_IsRefused) {
   const Handle array = flat(4);
   std::array<std::uint32_t, 8> host{};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attributes of streams, nodes and ranges, cooperative launches, and what nodes say of themselves.
-// Source: cuda.h of CUDA 13.0 at the function that a case names.
+// Attributes of streams, nodes and ranges, cooperative launches, and queries of nodes. Source:
+// cuda.h of CUDA 13.0 at the function that a case names.
 #include <array>
 #include <cstdio>
 #include <fstream>
@@ -100,7 +100,7 @@ class SimCudaAttributes : public DriverTest {
 };
 
 // cuLaunchCooperativeKernel: all blocks are resident at once, so that they may wait for each other;
-// a grid that is too large for that is CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE.
+// a grid that is too large returns CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE.
 TEST_F(SimCudaAttributes, CooperativeLaunch_RunsAllBlocksAtOnce) {
   Handle module = nullptr, meet = nullptr;
   ASSERT_EQ(cuModuleLoadData(&module, kMeetPtx), kSuccess);
@@ -126,7 +126,7 @@ TEST_F(SimCudaAttributes, OfStreams_AreKeptAndCopied) {
   const Handle first = stream(), second = stream();
   Value value{};
   ASSERT_EQ(cuStreamGetAttribute(first, kSynchronizationPolicy, &value), kSuccess);
-  value[0] = 3;  // what it was is not specified: here CU_SYNC_POLICY_AUTO, on an H200 0xffffffff
+  value[0] = 3;  // the default is unspecified: here CU_SYNC_POLICY_AUTO, on an H200 0xffffffff
   ASSERT_EQ(cuStreamSetAttribute(first, kSynchronizationPolicy, &value), kSuccess);
   value[0] = static_cast<std::uint32_t>(-2);
   ASSERT_EQ(cuStreamSetAttribute(first, kPriority, &value), kSuccess);
@@ -182,7 +182,7 @@ TEST_F(SimCudaAttributes, DotPrint_HasNodesAndEdges) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   std::remove(path.c_str());
-  // What is around these differs between drivers.
+  // The text around these parts differs between drivers.
   for (const char* part : {"digraph dot {", "KERNEL", "fill", "\" -> \"", "EMPTY", "cluster_1"}) {
     EXPECT_NE(text.str().find(part), std::string::npos) << part << " in\n" << text.str();
   }
@@ -215,7 +215,7 @@ TEST_F(SimCudaAttributes, Nodes_SayWhatTheyWereMadeFrom) {
   EXPECT_EQ(back.access[0].device, 1);
 }
 
-// cuMemRangeGetAttribute: an answer holds for the whole range, or is CU_DEVICE_INVALID.
+// cuMemRangeGetAttribute: a result applies to the whole range, or is CU_DEVICE_INVALID.
 TEST_F(SimCudaAttributes, OfRanges_HoldIfTheyHoldForAllOfThem) {
   constexpr int kInvalid = -2, kCpu = -1;
   Address a = 0;

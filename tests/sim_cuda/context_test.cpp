@@ -102,7 +102,7 @@ TEST_F(SimCudaContext, PeerAccess_IsNeededAndEnabledOnce) {
   EXPECT_EQ(cuCtxDestroy_v2(other), kSuccess);
 }
 
-// Runs `body` on a thread of its own, in which no context is current.
+// Runs `body` on a separate thread, in which no context is current.
 template <class Body>
 void without_context(Body body) {
   std::thread([&] {
@@ -113,7 +113,7 @@ void without_context(Body body) {
   }).join();
 }
 
-// cuMemFree: the address names its context. An engineer of NVIDIA, in NVIDIA/cuda-python, pull
+// cuMemFree: the address determines its context. An engineer of NVIDIA, in NVIDIA/cuda-python, pull
 // request 2750: "The driver resolves the allocation from the pointer via unified addressing and
 // frees it in its owning context, with any context or none current." Numba's tests free that way.
 TEST_F(SimCudaContext, NoneCurrent_MemoryIsFreed) {
@@ -145,7 +145,8 @@ TEST_F(SimCudaContext, NoneCurrent_MemoryIsFreed) {
   });
 }
 
-// A handle names its context too: a thread that destroys what another one made need not know it.
+// A handle identifies its context, so a thread can destroy another thread's object without knowing
+// its context.
 TEST_F(SimCudaContext, NoneCurrent_HandlesAreDestroyed) {
   const Handle in = stream(), done = event();
   Handle module = nullptr, library = nullptr, kernel = nullptr, graph = nullptr, exec = nullptr;
@@ -196,7 +197,7 @@ TEST_F(SimCudaContext, NoneCurrent_AStreamTakesWork) {
   EXPECT_EQ(read(a + 8), 7U);
 }
 
-// What has neither a handle nor an address asks for the current context, and so do the default
+// Calls with neither a handle nor an address require a current context, and so do the default
 // streams: "the current context gives NULL stream its meaning" (NVIDIA/cccl, pull request 10889).
 TEST_F(SimCudaContext, NoneCurrent_WhatNamesNoContextIsRefused) {
   const Handle done = event(), function = fill_function();
@@ -224,7 +225,7 @@ TEST_F(SimCudaContext, NoneCurrent_WhatNamesNoContextIsRefused) {
   });
 }
 
-// The current context may be another one, or a destroyed one.
+// The current context may be a different or a destroyed context.
 TEST_F(SimCudaContext, AnotherOneCurrent_MemoryIsFreedInItsOwn) {
   const Handle in = stream();
   const Address a = words(4), b = words(4);
@@ -240,8 +241,8 @@ TEST_F(SimCudaContext, AnotherOneCurrent_MemoryIsFreedInItsOwn) {
   EXPECT_EQ(cuCtxPopCurrent_v2(&destroyed), kSuccess);
 }
 
-// A thread_local object that was made before the thread's first call ends after what the library
-// would have of that kind.
+// A thread_local object that was created before the thread's first call is destroyed after any
+// thread_local object of the library.
 struct FreedAtThreadEnd {
   Address memory = 0;
   int* result = nullptr;
@@ -269,7 +270,7 @@ TEST_F(SimCudaContext, ErrorNames_AreThoseOfTheHeader) {
   EXPECT_EQ(text, nullptr);
 }
 
-// cuGetProcAddress: the newest form that the version has; an unknown name is success with null; a
+// cuGetProcAddress returns the newest form in the version. An unknown name succeeds with null; a
 // version above the driver's is invalid.
 TEST_F(SimCudaContext, GetProcAddress_ChoosesByVersion) {
   void* function = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The part of the CUDA driver API that these tests call, declared for them alone, so that a mistake
-// of the library's declarations is not repeated here.
+// The part of the CUDA driver API that these tests call, declared independently, so that a mistake
+// in the library's declarations is not repeated here.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -203,7 +203,7 @@ int cuMemSetAccess(Address, std::size_t, const Access*, std::size_t);
 int cuTexObjectCreate(void*, const void*, const void*, const void*);
 }
 
-// Results, by their values in cuda.h.
+// Results, with their values in cuda.h.
 inline constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3,
                      kInvalidContext = 201, kNoBinary = 209, kInvalidPtx = 218,
                      kInvalidHandle = 400, kNotFound = 500, kNotReady = 600, kIllegalAddress = 700,
@@ -241,12 +241,12 @@ DONE:
 }
 )";
 
-// Holds a stream at a host function until it is opened. Only one at a time, and no other host
-// function meanwhile: a driver may call them one after another.
+// Blocks a stream in a host function until it is opened. Use only one at a time, and no other host
+// function meanwhile, because a driver may serialize host functions.
 class Gate {
  public:
   void hold(Handle stream) { ASSERT_EQ(cuLaunchHostFunc(stream, &wait, this), kSuccess); }
-  // Waits until it holds the stream.
+  // Waits until it blocks the stream.
   void await() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return holds_; });
@@ -271,7 +271,7 @@ class Gate {
   bool is_open_ = false;
 };
 
-// Each case has a context of its own on device 0, which is current.
+// Each case has its own context on device 0, which is current.
 class DriverTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -90,7 +90,7 @@ TEST_F(SimCudaGraph, KernelNode_RunsInTheContextOfItsFunction) {
   EXPECT_EQ(read(there + 12), 5U);
   value = 6;
   EXPECT_EQ(cuGraphExecKernelNodeSetParams_v2(exec, made[0], &nodes[0]), kSuccess);
-  // A function of another context than before: the owning context cannot change.
+  // The new function belongs to another context, but a node's context cannot change.
   EXPECT_EQ(cuGraphExecKernelNodeSetParams_v2(exec, made[0], &nodes[1]), kInvalidValue);
   // cuMemFree waits for the launch, which is in a stream of the other context.
   Gate gate;
@@ -146,11 +146,11 @@ TEST_F(SimCudaGraph, Update_ReplacesParametersOfTheSameShape) {
   fill_node(other, {}, a + 4, 4);
   EXPECT_EQ(cuGraphExecUpdate_v2(exec, other, &info), kUpdateFailure);
   EXPECT_EQ(info.result, 2);            // the topology
-  EXPECT_NE(info.error_node, nullptr);  // an H200 names another one of the two
+  EXPECT_NE(info.error_node, nullptr);  // an H200 names the other node
 }
 
-// cuGraphExecMemsetNodeSetParams and cuGraphExecUpdate: of a 2-D memset only the destination and
-// the value may change, and the context may not.
+// cuGraphExecMemsetNodeSetParams and cuGraphExecUpdate: a 2-D memset may only change its
+// destination and value, but not its context.
 TEST_F(SimCudaGraph, Memset_KeepsItsTwoDimensions) {
   const Handle of = graph();
   const Address a = words(64);
@@ -176,8 +176,8 @@ TEST_F(SimCudaGraph, Memset_HasElementsOf1And2And4Bytes) {
   EXPECT_EQ(cuGraphAddMemsetNode(&made, of, nullptr, 0, &unaligned, context_), kInvalidValue);
 }
 
-// CUDA_MEMSET_NODE_PARAMS does not say what is written of a value that exceeds its element. An H200
-// puts it at each byte of a word.
+// CUDA_MEMSET_NODE_PARAMS does not define the effect of a value that exceeds its element. An H200
+// puts the value at each byte of a word.
 TEST_F(SimCudaGraph, Memset_OfAValueBeyondItsElement_WritesAllOfIt) {
   const Handle of = graph(), in = stream();
   const Address a = words(1);
@@ -255,7 +255,7 @@ TEST_F(SimCudaGraph, Capture_NamesItsErrors) {
   EXPECT_EQ(cuMemsetD32Async(a, 1, 1, nullptr), kCaptureImplicit);
   EXPECT_EQ(cuStreamEndCapture(origin, &captured), kCaptureInvalidated);
   EXPECT_EQ(captured, nullptr);
-  // The last two as seen on an H200.
+  // The last two errors are as observed on an H200.
   ASSERT_EQ(cuStreamBeginCapture_v2(origin, 2), kSuccess);
   ASSERT_EQ(cuEventRecord(fork, origin), kSuccess);
   EXPECT_EQ(cuEventQuery(fork), kCapturedEvent);
@@ -369,7 +369,7 @@ TEST_F(SimCudaGraph, AllocationNode_IsFreedByTheNextLaunch_IfTheFlagSaysSo) {
 }
 
 // cuGraphAddMemAllocNode: freed by "launching a graph with a free node for that allocation". It is
-// not freed in the same graph, so the program has it beyond the end of its graph.
+// not freed in the same graph, so the program owns it beyond the end of that graph.
 TEST_F(SimCudaGraph, AllocationNode_IsFreedByAnotherGraph_AndOutlivesItsOwn) {
   const Handle in = stream();
   const Allocating of = capture_allocation(in, 0);
@@ -430,8 +430,8 @@ struct Ends {
 };
 
 // cuUserObjectCreate, cuGraphRetainUserObject: the object ends with its last reference, whether the
-// program's, a graph's, an executable graph's or that of a launch in flight. cuda-core keeps what
-// its graphs use that way.
+// program's, a graph's, an executable graph's or that of a launch in flight. cuda-core uses this to
+// keep the resources of its graphs alive.
 TEST_F(SimCudaGraph, UserObject_EndsWithItsLastReference) {
   static Ends ends;
   const Handle of = graph(), in = stream();

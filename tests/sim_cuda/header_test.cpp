@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compares the library's own declarations with the toolkit's cuda.h: layouts and values when this
-// is compiled, exported names and texts when it runs. Built where a toolkit of CUDA 13 is
-// installed.
+// Compares the library's own declarations with the toolkit's cuda.h: layouts and values at compile
+// time, exported names and texts at run time. Built if a toolkit of CUDA 13 is installed.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>

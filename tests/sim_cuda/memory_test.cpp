@@ -20,7 +20,7 @@ TEST_F(SimCudaMemory, Alloc_IsCountedAndReturned) {
   ASSERT_EQ(cuMemAlloc_v2(&a, 1 << 20), kSuccess);
   EXPECT_EQ(a % 256, 0U);
   ASSERT_EQ(cuMemGetInfo_v2(&after, &total), kSuccess);
-  EXPECT_GE(free - after, std::size_t{1} << 20);  // a GPU takes 2 MiB or more at once
+  EXPECT_GE(free - after, std::size_t{1} << 20);  // a GPU allocates 2 MiB or more at once
   EXPECT_EQ(cuMemFree_v2(a), kSuccess);
   EXPECT_EQ(cuMemFree_v2(a), kInvalidValue);
   EXPECT_EQ(cuMemAlloc_v2(&a, total + 1), kOutOfMemory);
@@ -70,7 +70,7 @@ TEST_F(SimCudaMemory, PinnedBytes_AreReadWhenTheCopyRuns) {
   EXPECT_EQ(cuMemFreeHost(host), kSuccess);
 }
 
-// cuMemHostRegister: a range that is registered already is an error.
+// cuMemHostRegister: registering a registered range is an error.
 TEST_F(SimCudaMemory, Register_TwiceIsAnError) {
   std::vector<std::byte> bytes(8192);
   EXPECT_EQ(cuMemHostRegister_v2(bytes.data(), 4096, 0), kSuccess);
@@ -85,7 +85,7 @@ TEST_F(SimCudaMemory, Register_TwiceIsAnError) {
   EXPECT_EQ(cuMemHostUnregister(bytes.data()), 713);
 }
 
-// Seen on an H200.
+// As observed on an H200.
 TEST_F(SimCudaMemory, Register_OfMemoryThatTheDriverGave_IsInvalid) {
   void* host = nullptr;
   Address managed = 0;

@@ -35,7 +35,7 @@ TEST_F(SimCudaModule, Launch_TakesPointersOrAPackedBuffer) {
   void* extra[] = {reinterpret_cast<void*>(1), &packed, reinterpret_cast<void*>(2), &size, nullptr};
   EXPECT_EQ(cuLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, extra), kSuccess);
   EXPECT_EQ(read(a), 12U);
-  size = 8;  // too short, which an H200 takes
+  size = 8;  // too short, which an H200 accepts
   EXPECT_EQ(cuLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, extra), kSuccess);
   LaunchConfig config{};
   config.grid_x = config.grid_y = config.grid_z = config.block_y = config.block_z = 1;
@@ -46,7 +46,7 @@ TEST_F(SimCudaModule, Launch_TakesPointersOrAPackedBuffer) {
   EXPECT_EQ(read(a), 13U);
 }
 
-// cuModuleUnload does not say that it waits for kernels in flight. An H200 does.
+// cuModuleUnload does not document a wait for kernels in flight. An H200 waits.
 TEST_F(SimCudaModule, Unload_WaitsForTheWork) {
   Handle module = nullptr, function = nullptr;
   ASSERT_EQ(cuModuleLoadData(&module, kFillPtx), kSuccess);
@@ -100,7 +100,7 @@ TEST_F(SimCudaModule, Cubin_HasNoBinaryForThisGpu) {
       "\x7f"
       "ELF\x02\x01\x01";
   Handle module = nullptr;
-  // A GPU reads the sections too, and answers 200.
+  // A GPU also reads the sections, and returns 200.
   EXPECT_EQ(cuModuleLoadData(&module, cubin), kNoBinary);
   EXPECT_EQ(cuModuleLoadData(&module, "no image"), 200);
 }
@@ -134,8 +134,8 @@ TEST_F(SimCudaModule, Fatbin_IsLoadedFromItsPtx) {
   EXPECT_EQ(cuModuleLoadData(&module, fatbin_of(kFillPtx, 900).data()), kNoBinary);
 }
 
-// Every length is one that a full disk may leave. Here the answer is 200; on an H200 209 or 999,
-// and the process died of one length.
+// A full disk may truncate the file at any length. The result is 200 here; on an H200 it is 209 or
+// 999, and a certain length crashed the process.
 TEST_F(SimCudaModule, FatbinFile_CutOffAnywhere_IsAnInvalidImage) {
   const std::vector<char> whole = fatbin_of(kFillPtx, 80);
   const std::string path =
@@ -167,7 +167,7 @@ TEST_F(SimCudaModule, Library_GivesAFunctionToEachContext) {
   EXPECT_EQ(launch_fill(function, a, 23, 1, nullptr), kInvalidHandle);
 }
 
-// Of a kernel: registers, threads of a block.
+// The limits of a kernel: registers, threads per block.
 std::pair<int, int> limits_of(Handle module, const char* name) {
   Handle function = nullptr;
   int registers = 0, threads = 0;
@@ -177,7 +177,7 @@ std::pair<int, int> limits_of(Handle module, const char* name) {
   return {registers, threads};
 }
 
-// Kernels with some 200 registers, the second with directives of its own.
+// Kernels with about 200 registers, the second with its own directives.
 std::string kernels_of_many_registers() {
   std::string body = "(.param .u64 a) {directives} { .reg .b32 %r<200>; .reg .b64 %rd; "
                      "ld.param.u64 %rd, [a]; ld.global.u32 %r0, [%rd];\n";
@@ -203,7 +203,7 @@ struct JitCase {
 
 // CUjit_option: CU_JIT_MAX_REGISTERS (0), CU_JIT_THREADS_PER_BLOCK (1), CU_JIT_MIN_CTA_PER_SM (31),
 // CU_JIT_MAX_THREADS_PER_BLOCK (32), CU_JIT_OVERRIDE_DIRECTIVE_VALUES (33). Numba and CuPy set the
-// first one.
+// first of these.
 TEST_F(SimCudaModule, JitOptions_LimitRegistersAndThreads) {
   const std::string text = kernels_of_many_registers();
   const JitCase cases[] = {
@@ -278,7 +278,7 @@ TEST_F(SimCudaModule, JitOptions_ChangeLaunchesAndOccupancy) {
 }
 
 // CU_JIT_WALL_TIME (2) is overwritten; CU_JIT_GLOBAL_SYMBOL_COUNT (19), which would put variables
-// at addresses of the host, is refused, and the log says so.
+// at host addresses, is refused, with a message in the log.
 TEST_F(SimCudaModule, JitOptions_AreAnsweredOrRefusedInWords) {
   Handle module = nullptr;
   char log[256] = {};
@@ -350,7 +350,7 @@ TEST_F(SimCudaModule, Linker_JoinsItsInputs) {
   ASSERT_EQ(cuLinkCreate_v2(0, nullptr, nullptr, &link), kSuccess);
   ASSERT_EQ(cuLinkAddData_v2(link, 1, caller.data(), caller.size(), "caller", 0, nullptr, nullptr),
             kSuccess);
-  EXPECT_NE(cuLinkComplete(link, &image, &size), kSuccess);  // twice is nowhere
+  EXPECT_NE(cuLinkComplete(link, &image, &size), kSuccess);  // `twice` is undefined
   EXPECT_EQ(cuLinkAddFile_v2(link, 1, path.c_str(), 0, nullptr, nullptr), kInvalidValue);
   ASSERT_EQ(cuLinkDestroy(link), kSuccess);
   ASSERT_EQ(cuLinkCreate_v2(0, nullptr, nullptr, &link), kSuccess);

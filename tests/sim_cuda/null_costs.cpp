@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Costs of calls that do nothing: prints the nanoseconds of one call, in a loop of one thread. For
-// HALYARD_SIM_CUDA_MODE=null, where the figures are what the simulation adds to the host side of a
-// program that is measured on it.
+// Costs of calls that do nothing: prints the nanoseconds per call, in a single-threaded loop. For
+// HALYARD_SIM_CUDA_MODE=null, where the figures are the overhead that the simulation adds to the
+// host side of a measured program.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The conformance suite's kernels as PTX. Those of tiles are like tests/kernel/tensors.hyk.
+// The conformance suite's kernels as PTX. The tile kernels correspond to tests/kernel/tensors.hyk.
 #include <numeric>
 
 #include "kernel/shipped_kernels.h"

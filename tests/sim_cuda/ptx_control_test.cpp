@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Branches, calls, barriers, the ends of runs, and what strict mode finds.
+// Branches, calls, barriers, the ends of runs, and the findings of strict mode.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -84,8 +84,8 @@ TEST(PtxControl, CallsRecursivelyAndThroughAddresses) {
 }
 
 // PTX ISA, ".func" and "call": parameters and results may be registers, and the arguments of a call
-// registers or constants, whatever the function declares. ptxas 13.0 takes each of these, though not
-// two results beside a recursion.
+// registers or constants, whatever the function declares. ptxas 13.0 accepts each of these, but not
+// two results together with recursion.
 constexpr std::string_view kRegisterFunctions = R"(
 .func (.reg .b32 r) countdown(.reg .b32 n);
 .func (.reg .b32 r) countdown(.reg .b32 n) { .reg .pred %p; setp.eq.u32 %p, n, 0; mov.b32 r, 100;
@@ -162,7 +162,7 @@ std::vector<ptx::FindingKind> kinds(const ptx::Outcome& outcome) {
 const ptx::Options kStrict{.strict = true};
 
 TEST(PtxControl, BarriersOrderWarps) {
-  // A rotation by 33: every warp reads what another wrote.
+  // A rotation by 33: every warp reads bytes that another warp wrote.
   U value = 0;
   const auto outcome = run_kernel(R"(st.shared.u32 [%r17], %r1; bar.sync 0;
 add.u32 %r2, %r1, 33; and.b32 %r2, %r2, 63; shl.b32 %r2, %r2, 2; add.u32 %r2, %r2, %r19;
@@ -174,7 +174,7 @@ bar.red.popc.u32 %r4, 1, %p1; @!%p1 st.global.u32 [%rd1+4], %r4;)",
 }
 
 TEST(PtxControl, NamedBarriersOfSomeWarps) {
-  // Warp 0 produces for warp 1, which alone waits; warp 2 is not part of it.
+  // Warp 0 produces for warp 1; only warp 1 waits. Warp 2 does not take part.
   U value = 0;
   const auto outcome = run_kernel(R"(setp.ge.u32 %p1, %r1, 64; @%p1 bra END;
 setp.ge.u32 %p2, %r1, 32; @%p2 bra CONSUME; st.shared.u32 [%r17], %r1; bar.arrive 3, 64; bra END;
@@ -190,7 +190,7 @@ TEST(PtxControl, StrictModeFindsRacesInSharedMemory) {
 xor.b32 %r2, %r18, 128; add.u32 %r2, %r2, %r19;
 ld.shared.u32 %r3, [%r2];)",
                                   kStrict);
-  // Warp 1 writes what warp 0 has read, and reads what it has written.
+  // Warp 1 writes bytes that warp 0 has read, and reads bytes that warp 0 has written.
   ASSERT_THAT(kinds(outcome),
               ElementsAre(ptx::FindingKind::kSharedRace, ptx::FindingKind::kSharedRace));
   EXPECT_EQ(outcome.findings[0].place.line, 6u);
@@ -206,7 +206,7 @@ ld.shared.u32 %r3, [%r2];)",
 @%p1 st.shared.u32 [s], %r1;)",
                                kStrict)),
               ElementsAre(ptx::FindingKind::kSharedRace));
-  // Atomics do not race, and neither do accesses of one warp.
+  // Atomics do not race, and neither do accesses of the same warp.
   EXPECT_THAT(kinds(run_kernel("red.shared.add.u32 [s], 1;", kStrict)), IsEmpty());
   EXPECT_THAT(kinds(run_kernel("st.shared.u32 [s], %r1;", kStrict, 32)), IsEmpty());
 }
@@ -256,7 +256,7 @@ WAIT: ld.acquire.gpu.global.u32 %r1, [%rd1]; setp.lt.u32 %p, %r1, %r2; @%p bra W
   EXPECT_EQ(outcome.kind, ptx::OutcomeKind::kOk) << outcome.message;
 }
 
-// As cooperative groups write it: the first block adds what brings the sum to 2^31.
+// The barrier of cooperative groups: the first block adds the value that brings the sum to 2^31.
 TEST(PtxControl, BlocksOfAGridSynchronize) {
   PtxModule module(ptx::Module::parse(ptx_text(R"(
 .visible .entry k(.param .u64 p) { .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<3>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Floating-point instructions of PTX. Those that round are compared bit for bit with the host's
-// arithmetic in its rounding modes, approximations within NVIDIA's bounds.
+// Floating-point instructions of PTX. Rounded results are compared bit for bit with the host's
+// arithmetic in its rounding modes; approximations must be within NVIDIA's bounds.
 #include <bit>
 #include <cfenv>
 #include <cmath>
@@ -114,7 +114,7 @@ TEST(PtxFloat, RoundsInEveryMode) {
           },
           [&] {
             LaneInputs inputs = double_inputs();
-            // The sign of a NaN that an operation makes differs between hosts.
+            // The sign of a NaN result differs between hosts.
             std::erase_if(inputs, [&](const auto& each) {
               return std::isnan(f(f64(each[0]), f64(each[1]), f64(each[2])));
             });
@@ -274,7 +274,7 @@ TEST(PtxFloat, ConvertsToIntegers) {
   }
 }
 
-// A half by its definition: the nearest of all finite halves, ties to even.
+// The definition of rounding to half: the nearest of all finite halves, ties to even.
 double half_value(std::uint32_t half) {
   const std::uint32_t exponent = half >> 10 & 31, fraction = half & 1023;
   const double magnitude = exponent == 0
@@ -329,7 +329,7 @@ TEST(PtxFloat, HalvesRoundOnce) {
         const double product = value(a) * value(b), sum = product + value(c);
         const double part = sum - product;
         const double error = (product - (sum - part)) + (value(c) - part);
-        // Off a tie the error cannot matter; on one it decides.
+        // The error decides only at a tie.
         const U nearest = nearest_half(sum);
         const U nudged = nearest_half(std::nextafter(sum, error > 0 ? HUGE_VAL : -HUGE_VAL));
         return error == 0 ? nearest : nudged;

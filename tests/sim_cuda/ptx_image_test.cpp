@@ -23,7 +23,7 @@ bool has_zstd() { return dlopen("libzstd.so.1", RTLD_NOW) != nullptr; }
 
 class SimCudaImage : public DriverTest {
  protected:
-  // What `answer` of the image writes; empty if the image cannot be loaded.
+  // The output of the image's kernel `answer`; empty if the image cannot be loaded.
   std::vector<std::uint32_t> answer_of(const void* image) {
     Handle module = nullptr, function = nullptr;
     if (cuModuleLoadData(&module, image) != kSuccess) return {};
@@ -48,7 +48,7 @@ TEST_F(SimCudaImage, FatbinOfZstd_IsLoaded) {
   EXPECT_EQ(answer_of(kZstdFatbin), kAnswer);
 }
 
-// Damage in the compressed bytes, which begin behind a header of 16 and one of 80 bytes.
+// Damage in the compressed bytes, which follow two headers, of 16 and of 80 bytes.
 TEST_F(SimCudaImage, DamagedFatbin_IsRefusedOrLoaded) {
   constexpr std::size_t kDataBegin = 96;
   const auto damage = [](const auto& image) {
@@ -82,7 +82,7 @@ TEST_F(SimCudaImage, FatbinWithAFalseSize_IsRefused) {
   }
 }
 
-// Of the toolkit that is installed, with each of its compressions, beside machine code.
+// Fatbins of the installed toolkit, with each of its compressions, together with machine code.
 TEST_F(SimCudaImage, FatbinsOfNvcc_AreLoaded) {
   const std::string nvcc = "PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin nvcc ";
   if (std::system((nvcc + "--version >/dev/null 2>&1").c_str()) != 0) GTEST_SKIP() << "no nvcc";

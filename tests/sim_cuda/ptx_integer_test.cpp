@@ -87,7 +87,7 @@ TEST(PtxInteger, CarriesFromWordToWord) {
                [](U a, U b, U) { return a * b; });
   expect_lanes("add.cc.u64 %rd0, %l0, %l1; addc.u32 %x, 0, 0;",
                [](U a, U b, U) -> U { return a + b < a ? 1 : 0; });
-  // The carry of a subtraction is 1 where nothing is borrowed.
+  // The carry of a subtraction is 1 if there is no borrow.
   expect_lanes("sub.cc.u32 %r0, %a0, %a1; addc.u32 %x, 0, 0;",
                [](U a, U b, U) -> U { return u32(a) >= u32(b) ? 1 : 0; });
   expect_lanes("add.cc.u32 %r0, %a0, %a1; subc.u32 %x, %a2, 0;",

@@ -28,7 +28,7 @@ class PtxNvcc : public ::testing::Test {
     std::memcpy(values.data(), reinterpret_cast<const void*>(address), count * sizeof(T));
     return values;
   }
-  // As they are and with checks, which find nothing.
+  // Runs the kernel without checks and with checks, which must find nothing.
   void run(std::string_view kernel, std::uint32_t blocks, std::uint32_t threads,
            const std::vector<std::byte>& parameters, bool is_strict = false) {
     ptx::Options options;
@@ -39,7 +39,7 @@ class PtxNvcc : public ::testing::Test {
     EXPECT_EQ(outcome.kind, ptx::OutcomeKind::kOk) << outcome.message;
     for (const ptx::Finding& finding : outcome.findings) ADD_FAILURE() << finding.message;
   }
-  // `count` numbers of at most `most` either way.
+  // `count` numbers in [-most, most].
   static std::vector<std::int32_t> numbers(std::size_t count, std::int32_t most) {
     std::mt19937 engine(1);
     std::vector<std::int32_t> values(count);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a module tells about itself, and what the log says of a text that is wrong.
+// The properties that a module reports, and the log of a malformed text.
 #include <gmock/gmock.h>
 
 #include "sim_cuda/ptx_test_util.h"
@@ -153,7 +153,7 @@ ret; }
             "");
 }
 
-// Every part of a text, and texts with one byte changed, either parse or have a log.
+// Every prefix of a text, and texts with damaged bytes, either parse or have a log.
 TEST(PtxParse, SurvivesDamage) {
   const std::string text = ptx_text(R"(
 .visible .global .align 4 .u32 g[3] = {1, (2+3)*4, -5};

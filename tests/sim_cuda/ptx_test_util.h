@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs kernels written in PTX on memory of the test, whose device addresses are the host's.
+// Runs kernels written in PTX on memory of the test. Device addresses equal host addresses.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ namespace halyard::testing {
 
 namespace ptx = sim::ptx;
 
-// Allocations, each a mapping of its own.
+// Allocations, each with its own mapping.
 class PtxMemory : public ptx::Memory {
  public:
   std::uint64_t add(std::size_t bytes) {

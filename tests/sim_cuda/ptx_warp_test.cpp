@@ -12,7 +12,7 @@ namespace {
 
 using U = std::uint64_t;
 
-// One value for each lane of a warp, from a body that finds its input in %a0.
+// A value for each lane of a warp, from a body whose input is in %a0.
 std::vector<std::uint32_t> run_warp(std::string_view body, const std::vector<std::uint32_t>& in) {
   LaneInputs inputs;
   for (const std::uint32_t value : in) inputs.push_back({value, 0, 0});
@@ -70,7 +70,7 @@ TEST(PtxWarp, VotesAndMatches) {
             }));
 }
 
-// The tiles of a warp execute one instruction together, each with a mask of its own.
+// The tiles of a warp execute an instruction together, each with its own mask.
 TEST(PtxWarp, TilesVoteAndReduceForThemselves) {
   const auto in = lanes([](std::uint32_t lane) { return lane * 7 % 11; });
   const std::string mask = "mov.u32 %r9, %laneid; and.b32 %r8, %r9, 24; shl.b32 %r7, 255, %r8; ";
@@ -113,8 +113,8 @@ LOW: shfl.sync.idx.b32 %x, %a0, 3, 31, 0xffff; bar.warp.sync 0xffffffff; END:)",
             lanes([](auto lane) { return lane < 16 ? 3 : 16; }));
 }
 
-// A kernel of one warp that multiplies matrices given as arrays in memory. Each lane loads its
-// registers by the positions that the PTX ISA draws.
+// A single-warp kernel that multiplies matrices given as arrays in memory. Each lane loads its
+// registers from the positions in the PTX ISA's figures.
 TEST(PtxWarp, MultipliesMatricesOfHalves) {
   PtxModule module(ptx::Module::parse(ptx_text(R"(
 .visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c) {

@@ -2,7 +2,7 @@
 //
 // Random programs of the API. In the first kind a model knows which operations CUDA orders, by
 // streams, events, the NULL stream and the host's waits, so that every value is defined; the second
-// kind passes handles that name nothing, or something else.
+// kind passes handles that are invalid or of another kind.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kStreams = 6, kEvents = 5, kWords = 12, kExecs = 2;
 
-// How many operations of each stream are known to have ended before something.
+// The number of operations of each stream that are known to have ended before an event.
 struct Clock {
   std::array<unsigned, kStreams> of{};
 
@@ -33,7 +33,7 @@ struct Access {
 
 struct Word {
   std::uint32_t value = 0;
-  std::vector<Access> accesses;  // since the last write, and that write
+  std::vector<Access> accesses;  // the last write and all later accesses
   Access write;
 };
 
@@ -112,8 +112,8 @@ class Program {
   Address address(std::size_t word) const { return words_ + 4 * word; }
   bool is_blocking(std::size_t stream) const { return stream != 0 && stream < kStreams / 2; }
 
-  // Begins an operation: what CUDA orders before it, by its stream and the default stream. What the
-  // host knows has ended before the call.
+  // Begins an operation. Joins the operations that CUDA orders before it, by its stream and the
+  // default stream, and those that the host knows to have ended before the call.
   void begin(std::size_t stream) {
     Clock& clock = clocks_[stream];
     clock.join(host_);
@@ -183,7 +183,7 @@ class Program {
     memory_[from].accesses.push_back(access);
     wrote(to, access, memory_[from].value);
   }
-  // From pageable memory, which may change once the call has returned.
+  // Copies from pageable memory, which may change once the call has returned.
   void copy_in(std::size_t stream, std::size_t word) {
     before_write(stream, word);
     std::uint32_t bytes = ++value_;
@@ -191,7 +191,8 @@ class Program {
     bytes = 0;
     wrote(word, end(stream), value_);
   }
-  // To pageable memory, where the bytes are when the call has returned, or to pinned memory.
+  // Copies to pageable memory, where the bytes have arrived when the call returns, or to pinned
+  // memory.
   void copy_out(std::size_t stream, std::size_t word) {
     before_read(stream, word);
     std::uint32_t found = 0;
@@ -213,7 +214,8 @@ class Program {
     end(stream);
     recorded_[event] = clocks_[stream];
   }
-  // A wait for what has ended is no operation, so that it is not behind the default stream's.
+  // A wait for a completed event is not an operation, so it is not ordered after the default
+  // stream's work.
   void wait(std::size_t stream, std::size_t event) {
     ASSERT_EQ(cuStreamWaitEvent(streams_[stream], events_[event], 0), kSuccess);
     clocks_[stream].join(recorded_[event]);
@@ -222,7 +224,8 @@ class Program {
     ASSERT_EQ(cuStreamSynchronize(streams_[stream]), kSuccess);
     has_ended(stream);
   }
-  // The host knows that all work of a stream has ended: of the NULL stream, the blocking ones' too.
+  // Notes that the host knows all work of a stream to have ended; for the NULL stream, that of the
+  // blocking streams as well.
   void has_ended(std::size_t stream) {
     if (stream == 0) begin(stream);
     host_.join(clocks_[stream]);
@@ -254,8 +257,8 @@ class Program {
     ASSERT_EQ(cuMemFreeAsync(temporary, in), kSuccess);
     wrote(word, end(stream), value_);
   }
-  // A graph of two memsets, one after the other, captured from a stream. Launches of one executable
-  // graph are ordered, whatever the streams.
+  // A graph of two memsets, one after the other, captured from a stream. Launches of the same
+  // executable graph are ordered, whatever their streams.
   void launch_graph(std::size_t stream, std::size_t word, std::size_t index) {
     Exec& exec = execs_[index];
     if (exec.handle == nullptr) {
@@ -317,7 +320,8 @@ TEST_F(SimCudaRandom, HandlesThatNameNothing_AreNeverASuccess) {
   ASSERT_EQ(cuGraphCreate(&graph, 0), kSuccess);
   ASSERT_EQ(cuGraphInstantiateWithFlags(&exec, graph, 0), kSuccess);
   const Handle function = fill_function();
-  // The stream is a blocking one: calls write the same word in it and in the NULL stream.
+  // The stream must be a blocking stream, because calls write the same word in it and in the NULL
+  // stream.
   const struct {
     Handle handle;
     char kind;

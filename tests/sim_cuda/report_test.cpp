@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the simulated driver reports of a program, and what its variables change.
+// The simulated driver's report of a program, and the effects of its environment variables.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,8 @@ struct Ran {
   std::string output, report;
 };
 
-// Runs a scenario; `variables` are assignments as a shell takes them, `status` how it ends.
+// Runs a scenario; `variables` are assignments in shell syntax; `status` is the expected exit
+// status.
 Ran run(const std::string& scenario, const std::string& variables = "", int status = 0) {
   const std::string report = ::testing::TempDir() + "sim_cuda_" + std::to_string(::getpid());
   const std::string command = variables + " HALYARD_SIM_CUDA_REPORT=" + report + " '" +
@@ -85,7 +86,7 @@ TEST(SimCudaReport, StrictMode_PrintsMisuseAtOnce) {
   EXPECT_EQ(run("misuse").output, "");
 }
 
-// cuModuleUnload: what becomes of its kernels in flight is not specified.
+// cuModuleUnload: the fate of its kernels in flight is not specified.
 TEST(SimCudaReport, NamesAModuleUnloadedInFlight) {
   for (const char* mode : {"", "HALYARD_SIM_CUDA_MODE=adversarial"}) {
     const std::string report = run("unload_in_flight", mode).report;
@@ -101,7 +102,7 @@ TEST(SimCudaFaults, FailTheCallThatTheyName) {
 }
 
 // CUDA_ERROR_ILLEGAL_ADDRESS: "To continue using CUDA, the process must be terminated and
-// relaunched." An H200 gave no new context; of a second device nothing was seen.
+// relaunched." An H200 gave no new context; a second device was not observed.
 TEST(SimCudaFaults, OfKernels_EndTheProcessesUseOfTheDevice) {
   const Ran ran = run("fault", "HALYARD_SIM_CUDA_FAIL=kernel@1=ILLEGAL_ADDRESS");
   EXPECT_THAT(ran.output, HasSubstr("copy 700\n"));
@@ -140,8 +141,8 @@ TEST(SimCudaModes, MemFree_OfPoolMemory_DoesNotWait) {
   EXPECT_THAT(ran.output, HasSubstr("free 0\nquery 600\nsynchronize 0\n"));
   EXPECT_THAT(ran.report, HasSubstr("misuse free-of-pool-memory-in-use 1: "));
 }
-// cuMemFree: "Callers must ensure that all accesses to these pointer have completed": of other work
-// it says nothing.
+// cuMemFree: "Callers must ensure that all accesses to these pointer have completed": it does not
+// mention other work.
 TEST(SimCudaModes, MemFree_OfPoolMemoryThatNoWorkUses_IsNoMisuse) {
   const Ran ran = run("free_pooled_beside");
   EXPECT_THAT(ran.output, HasSubstr("free 0\nquery 600\nsynchronize 0\n"));
@@ -160,14 +161,14 @@ TEST(SimCudaReport, NamesAWaitForAWriteThatCameLater) {
   EXPECT_THAT(run("write_first").report, Not(HasSubstr("misuse")));
 }
 
-// The library's handler answers an instruction of the program, which is at no place that a handler
-// may interrupt badly.
+// The library's signal handler interrupts only an instruction of the program, where no handler is
+// unsafe.
 constexpr const char* kTouching = "TSAN_OPTIONS=report_signal_unsafe=0 HALYARD_SIM_CUDA_MODE=";
 
 // CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS: "Device can coherently access managed memory
 // concurrently with the CPU"; here it cannot. cuEventQuery: "For the purposes of Unified Memory, a
-// return value of CUDA_SUCCESS is equivalent to having called cuEventSynchronize()", which ends it;
-// what a program has seen in pinned memory does not.
+// return value of CUDA_SUCCESS is equivalent to having called cuEventSynchronize()", so it ends the
+// device's use of the memory; a value that the program has read in pinned memory does not.
 TEST(SimCudaModes, Adversarial_TouchOfManagedMemoryInFlight_IsASegmentationFault) {
   constexpr int kSegmentationFault = 128 + 11;
   const Ran ran = run("touch_early", std::string(kTouching) + "adversarial", kSegmentationFault);
@@ -212,7 +213,7 @@ TEST(SimCudaModes, MalformedVariables_AreNamedAndIgnored) {
 }
 
 // The destructor of a global may call the driver, and other threads may be inside calls meanwhile.
-// CUDA_ERROR_DEINITIALIZED would be right too (cuda.h: "the CUDA driver is in the process of
+// CUDA_ERROR_DEINITIALIZED would be correct as well (cuda.h: "the CUDA driver is in the process of
 // shutting down").
 TEST(SimCudaProcess, Exit_LeavesTheDriverToDestructorsOfGlobals) {
   const Ran ran = run("exit_with_globals");
@@ -220,8 +221,8 @@ TEST(SimCudaProcess, Exit_LeavesTheDriverToDestructorsOfGlobals) {
   EXPECT_THAT(ran.report, Not(HasSubstr("cuMemAlloc memory")));
 }
 
-// A child of a process that has initialized the driver gets CUDA_ERROR_NOT_INITIALIZED, from cuInit
-// too (triton-lang/triton, pull request 10443), and waits for no thread of its parent.
+// A child of a process that has initialized the driver gets CUDA_ERROR_NOT_INITIALIZED, even from
+// cuInit (triton-lang/triton, pull request 10443), and does not wait for threads of its parent.
 TEST(SimCudaProcess, Fork_OfAProcessThatUsesTheDriver_IsNotInitialized) {
   EXPECT_EQ(run("fork_in_use").output, "children 400\n");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Small programs of the driver API, each chosen by its name. report_test runs them and reads what
-// the simulated driver reports of them. Prints the results of the calls that matter.
+// Small programs of the driver API, each chosen by its name. report_test runs them and reads the
+// simulated driver's report. They print the results of the relevant calls.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,7 +16,8 @@
 
 #include "sim_cuda/driver.h"
 
-// A child of fork(2) has what other threads of its parent refer to, without their stacks: no leaks.
+// A child of fork(2) inherits objects to which only the stacks of its parent's other threads refer.
+// They are not leaks.
 static bool is_child_of_fork = false;
 extern "C" int __lsan_is_turned_off();
 extern "C" int __lsan_is_turned_off() { return is_child_of_fork ? 1 : 0; }
@@ -42,7 +43,7 @@ void clean() {
   cuCtxDestroy_v2(made);
 }
 
-// Leaves a stream, an event, memory and a graph behind, and releases the primary context.
+// Leaks a stream, an event, memory and a graph, and releases the primary context.
 void leak() {
   Handle primary = nullptr, in = nullptr, done = nullptr, graph = nullptr;
   Address a = 0;
@@ -95,7 +96,7 @@ void misuse() {
   cuGraphCreate(&graph, 0);
   cuGraphAddMemsetNode(&node, graph, nullptr, 0, &fill, nullptr);
   cuTexObjectCreate(nullptr, nullptr, nullptr, nullptr);
-  // A copy whose source was freed, and whose address other memory has.
+  // A copy whose source was freed, and whose address other memory has reused.
   void* pinned = nullptr;
   Handle exec = nullptr;
   cuMemHostAlloc(&pinned, 4096, 0);
@@ -112,8 +113,8 @@ void misuse() {
   cuStreamSynchronize(in);
 }
 
-// One module is unloaded before its kernel runs, another while only the first one's is in flight.
-// Both calls may wait for the kernel.
+// Unloads a module before its kernel runs, and another module while only the first module's kernel
+// is in flight. Both calls may wait for the kernel.
 void unload_in_flight() {
   const Handle current = context();
   Handle in = nullptr, module = nullptr, other = nullptr, function = nullptr;
@@ -170,7 +171,7 @@ void launch() {
   print("host", ran);
 }
 
-// A fault, and whether another context and another device still work.
+// A fault. Prints whether another context and another device still work.
 void fault() {
   launch();
   Handle made = nullptr;
@@ -180,7 +181,7 @@ void fault() {
   print("second", cuMemAlloc_v2(&a, 64));
 }
 
-// New memory holds no zeros in strict and adversarial mode.
+// New memory does not contain zeros in strict and adversarial mode.
 void fresh() {
   context();
   Address a = 0;
@@ -190,7 +191,7 @@ void fresh() {
   std::printf("word %x\n", word);
 }
 
-// A managed allocation, and what the device says of touching it.
+// A managed allocation, and the device's attribute for concurrent access to it.
 void managed() {
   cuInit(0);
   int concurrent = -1;
@@ -198,7 +199,7 @@ void managed() {
   print("concurrent", concurrent);
 }
 
-// Memory that is freed by cuMemFree while a stream is held; prints whether the call waited.
+// Frees memory by cuMemFree while a stream is blocked; prints whether the call waited.
 void free_in_flight(bool is_pooled, bool is_used = true) {
   context();
   Handle in = nullptr;
@@ -239,7 +240,7 @@ void write_first() { wait_and_write(false); }
 
 // Touches managed memory while a kernel that does not use it waits in a stream, and after that.
 void touch_managed(bool touches_early) {
-  std::signal(SIGSEGV, SIG_DFL);  // else a sanitizer's handler ends the process in its way
+  std::signal(SIGSEGV, SIG_DFL);  // otherwise a sanitizer's handler ends the process
   context();
   Handle in = nullptr, module = nullptr, function = nullptr;
   Address shared = 0, a = 0;
@@ -287,7 +288,7 @@ void registered() {
   print("host pointer", cuCtxSynchronize());
 }
 
-// Whether a cuMemcpyHtoD of pageable memory ever returned before its bytes had arrived.
+// Prints whether any cuMemcpyHtoD of pageable memory returned before its bytes had arrived.
 void pageable() {
   context();
   Address a = 0;
@@ -301,8 +302,8 @@ void pageable() {
   print("early", is_early ? 1 : 0);
 }
 
-// A global, of one scenario. Its destructor runs after those of the first thread's thread_local
-// objects, and asks the driver to free what it holds.
+// A global of a single scenario. Its destructor runs after those of the first thread's thread_local
+// objects, and calls the driver to free its members.
 struct FreedAtExit {
   Handle context = nullptr, stream = nullptr;
   Address memory = 0;
@@ -319,7 +320,7 @@ struct FreedAtExit {
 };
 FreedAtExit freed_at_exit;
 
-// Calls of a stream, without an end.
+// Calls functions of a stream endlessly.
 void keep_calling(Handle current) {
   Handle in = nullptr;
   Address a = 0;
@@ -341,11 +342,11 @@ void exit_with_globals() {
   std::thread(keep_calling, freed_at_exit.context).detach();
 }
 
-// Forks while other threads are inside calls; prints how many children got the results that they
-// should get, and ended.
+// Forks while other threads are inside calls; prints how many children got the expected results and
+// ended.
 void fork_in_use() {
   constexpr int kChildren = 400;
-  constexpr unsigned kSeconds = 30;  // of a child; one that waits for a lost thread never ends
+  constexpr unsigned kSeconds = 30;  // per child; a wait for a lost thread never ends
   const Handle made = context();
   for (int i = 0; i < 2; ++i) std::thread(keep_calling, made).detach();
   int right = 0;

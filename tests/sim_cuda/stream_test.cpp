@@ -107,7 +107,7 @@ TEST_F(SimCudaStream, Record_NeedsOneContext_WaitDoesNot) {
   EXPECT_EQ(cuCtxDestroy_v2(other), kSuccess);
 }
 
-// cuEventDestroy and cuStreamDestroy: work in flight goes on, and the call does not block.
+// cuEventDestroy and cuStreamDestroy: work in flight continues, and the call does not block.
 TEST_F(SimCudaStream, Destroy_NeitherBlocksNorCancels) {
   const Handle in = stream(), pending = event();
   Gate gate;

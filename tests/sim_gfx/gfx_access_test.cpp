@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory, atomic operations, and what a kernel finds when it begins. Expectations are the manual's
+// Memory, atomic operations, and the initial state of a kernel. Expectations are the manual's
 // (chapters 9 to 12, 16.13 to 16.15) and those of LLVM's "User Guide for AMDGPU Backend".
 #include <bit>
 #include <numeric>
@@ -103,7 +103,7 @@ TEST(GfxAccess, AtomicOperationsOfLds) {
              return low(b, old >= static_cast<u32>(c) ? 0 : old + 1);
            }},
           {before("ds_storexchg_rtn_b64 v[10:11], v6, v[4:5]"), [](u64, u64 b, u64) { return b; }},
-          // All lanes on one word.
+          // All lanes use the same word.
           {"v_mov_b32 v6, 0\nds_store_b32 v6, v6\nv_mov_b32 v7, 1\nds_add_u32 v6, v7\n"
            "ds_load_b32 v10, v6\ns_waitcnt lgkmcnt(0)",
            [](u64, u64, u64) { return u64{32}; }},
@@ -144,7 +144,7 @@ TEST(GfxAccess, ScratchAndFlatAddresses) {
 TEST(GfxAccess, GlobalMemoryAndBuffers) {
   HALYARD_NEEDS_ASSEMBLER();
   const std::string wait = "\ns_waitcnt vmcnt(0)";
-  // A raw buffer of 768 bytes (RDNA3, 9.1.5; the last word as LLVM's intrinsics want it).
+  // A raw buffer of 768 bytes (RDNA3, 9.1.5; the last word as LLVM's intrinsics require).
   const std::string buffer =
       "s_mov_b32 s20, s4\ns_and_b32 s21, s5, 0xffff\ns_movk_i32 s22, 768\n"
       "s_mov_b32 s23, 0x31014000\nv_mul_u32_u24 v6, 24, v0\n";
@@ -169,7 +169,7 @@ TEST(GfxAccess, GlobalMemoryAndBuffers) {
            [](u64, u64, u64) { return u64{1}; }},
           {buffer + "buffer_load_b64 v[10:11], v6, s[20:23], 0 offen offset:8" + wait,
            [](u64, u64 b, u64) { return b; }},
-          // Beyond the buffer reads 0; registers count one by one.
+          // Reads beyond the buffer return 0, checked per register.
           {buffer + "s_movk_i32 s22, 36\nbuffer_load_b64 v[10:11], v6, s[20:23], 0 offen offset:8" +
                wait,
            [](u64 a, u64 b, u64) { return a == 0   ? b
@@ -177,7 +177,7 @@ TEST(GfxAccess, GlobalMemoryAndBuffers) {
                                                    : 0; }},
           {buffer + "s_movk_i32 s24, 16\nbuffer_load_b32 v10, v6, s[20:23], s24 offen" + wait,
            [](u64, u64, u64 c) { return c & 0xffffffff; }},
-          // With an index: a stride of 24 bytes, 32 records.
+          // Indexed: a stride of 24 bytes, 31 records.
           {buffer +
                "s_or_b32 s21, s21, 24 << 16\ns_mov_b32 s22, 31\ns_mov_b32 s23, 0x01014000\n"
                "buffer_load_b32 v10, v0, s[20:23], 0 idxen offset:16" +
@@ -228,7 +228,7 @@ s_cbranch_execnz again
   EXPECT_EQ(results[2], 4096u);
   EXPECT_EQ(results[4], std::bit_cast<u32>(4096.0f));
   EXPECT_EQ(results[5], 63u);
-  EXPECT_EQ(results[6], 0u);  // 0 and 1 in turn
+  EXPECT_EQ(results[6], 0u);  // alternates between 0 and 1
   EXPECT_EQ(results[7], 4096u);
 }
 
@@ -247,7 +247,7 @@ TEST(GfxAccess, RegistersAtTheBeginning) {
   };
   source.hidden = hidden(8, 4, "hidden_block_count_x") + hidden(12, 4, "hidden_block_count_y") +
                   hidden(20, 2, "hidden_group_size_x") + hidden(128, 4, "hidden_dynamic_lds_size");
-  // Of the last workgroup, each lane writes 8 words.
+  // Each lane of the last workgroup writes 8 words.
   source.body = R"(s_load_b64 s[8:9], s[2:3], 0
 s_load_b64 s[10:11], s[2:3], 8
 s_load_b64 s[12:13], s[2:3], 16
@@ -298,7 +298,7 @@ end:
         EXPECT_EQ(each[1], 2u);             // workgroups in x
         EXPECT_EQ(each[2], 3u);             // in y
         EXPECT_EQ(each[3], 4u);             // items in x
-        EXPECT_EQ(each[4], 0u);             // no argument is there
+        EXPECT_EQ(each[4], 0u);             // the argument is absent
         EXPECT_EQ(each[5], 96u);            // dynamic LDS
         EXPECT_EQ(each[6], 4u | 3u << 16);  // of the packet
         EXPECT_EQ(each[7], 8u);             // items of the grid in x
@@ -353,7 +353,7 @@ global_store_b32 v1, v2, s[6:7]
   }
 }
 
-// A workgroup that waits for one that begins later: it is put back.
+// A workgroup that waits for a later workgroup is suspended.
 TEST(GfxAccess, WorkgroupsWaitForEachOther) {
   HALYARD_NEEDS_ASSEMBLER();
   GfxSource source;

@@ -23,7 +23,7 @@
 
 namespace halyard::testing {
 
-// One kernel of a module.
+// A kernel of a module.
 struct GfxSource {
   std::string name = "test";
   std::string body;
@@ -134,15 +134,15 @@ class GfxModule {
   std::unique_ptr<GfxImage> image_;
 };
 
-// Inputs of one lane: v[0:1], v[2:3] and v[4:5] of a body.
+// Inputs of a lane: v[0:1], v[2:3] and v[4:5] of a body.
 using GfxInputs = std::vector<std::array<std::uint64_t, 3>>;
 
-// A body that computes v[10:11] from its inputs; it may use v6 to v29 and s10 to s99, and finds
-// v[10:11] and vcc 0.
+// A body that computes v[10:11] from its inputs. It may use v6 to v29 and s10 to s99; v[10:11] and
+// vcc are initially 0.
 struct GfxCase {
   std::string body;
   std::function<std::uint64_t(std::uint64_t, std::uint64_t, std::uint64_t)> expected;
-  enum Kind { kBits, kFloat, kDouble, kHalf } kind = kBits;  // floats: any NaN equals any
+  enum Kind { kBits, kFloat, kDouble, kHalf } kind = kBits;  // for floats all NaNs are equal
   unsigned ulps = 0;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What strict mode finds, and what ends a run: each fault is planted, and each kernel that is right
-// has no finding.
+// Findings of strict mode, and errors that end a run. Each fault is planted; correct kernels have
+// no findings.
 #include <thread>
 
 #include "sim_gfx/gfx_assembler.h"
@@ -102,15 +102,15 @@ TEST(GfxChecks, RegisterThatALoadStillWrites) {
   EXPECT_EQ(run_strict("global_load_b32 v2, v1, s[4:5]\ns_waitcnt vmcnt(0)\n" + store)
                 .outcome.findings_count,
             0u);
-  // Loads return in order: of two, the first is there when one is left.
+  // Loads return in order: when one of two is pending, the first has completed.
   const std::string two = "global_load_b32 v2, v1, s[4:5]\nglobal_load_b32 v3, v1, s[4:5]\n";
   EXPECT_EQ(run_strict(two + "s_waitcnt vmcnt(1)\n" + store).outcome.findings_count, 0u);
   expect_finding(run_strict(two + "s_waitcnt vmcnt(1)\nglobal_store_b32 v1, v3, s[6:7]"),
                  gfx::FindingKind::kMissingWait, "global_store_b32", "reads v3");
-  // Another counter.
+  // Waits for another counter.
   expect_finding(run_strict("global_load_b32 v2, v1, s[4:5]\ns_waitcnt lgkmcnt(0)\n" + store),
                  gfx::FindingKind::kMissingWait, "global_store_b32", "reads v2");
-  // Written while the load may write it later.
+  // The register is written while the pending load may still write it.
   expect_finding(run_strict("global_load_b32 v2, v1, s[4:5]\nv_mov_b32 v2, 0\n"
                             "s_waitcnt vmcnt(0)"),
                  gfx::FindingKind::kMissingWait, "v_mov_b32", "writes v2");
@@ -149,9 +149,9 @@ TEST(GfxChecks, AddressesOutsideOfAllocations) {
   EXPECT_EQ(beyond.outcome.kind, gfx::OutcomeKind::kIllegalAddress);
   EXPECT_EQ(beyond.outcome.place.instruction, "global_load_b32 v2, v1, s[4:5] offset:64");
   EXPECT_EQ(beyond.outcome.place.wave, 1u);
-  EXPECT_EQ(beyond.outcome.place.lane, 16u);  // of item 48, the first that is outside
+  EXPECT_EQ(beyond.outcome.place.lane, 16u);  // of item 48, the first out of range
   EXPECT_NE(beyond.outcome.message.find("reads 4 bytes at"), std::string::npos);
-  // The last is half inside.
+  // The last access is half inside.
   EXPECT_EQ(run_source("global_load_b64 v[2:3], v1, s[4:5]", 32).outcome.place.lane, 31u);
   EXPECT_EQ(run_source("v_mov_b32 v2, 0\nv_mov_b32 v3, 0\nflat_load_b32 v4, v[2:3]").outcome.kind,
             gfx::OutcomeKind::kIllegalAddress);

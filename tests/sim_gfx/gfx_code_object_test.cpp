@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loading of code objects: those of the shipped kernels, bundles, targets, damage.
+// Loading of code objects: shipped kernels, bundles, targets, damage.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -81,7 +81,8 @@ void put(Image& image, std::size_t offset, T value) {
   ASSERT_LE(offset + sizeof value, image.size());
   std::memcpy(image.data() + offset, &value, sizeof value);
 }
-// The same for all of gfx11, as version 6 of the code object has it: clang writes the same code.
+// The same for generic gfx11, with version 6 of the code object, for which clang writes the same
+// code.
 const Image& generic_saxpy() {
   static const Image image = [] {
     Image copy = saxpy();
@@ -154,7 +155,8 @@ TEST(GfxCodeObject, InstructionsOfShippedKernelsAssembleToTheirWords) {
   const std::vector<Assembled> assembled = assemble(texts);
   for (std::size_t i = 0; i != texts.size(); ++i) {
     Words words = words_of_text[texts[i]];
-    // LLVM has literals for addresses that are known late; it assembles small ones otherwise.
+    // LLVM uses literals for addresses that it resolves late; the assembler encodes small values as
+    // inline constants.
     const bool has_small_literal = words.size() == assembled[i].words.size() + 1 &&
                                    static_cast<std::int32_t>(words.back()) >= -16 &&
                                    static_cast<std::int32_t>(words.back()) <= 64;
@@ -310,7 +312,7 @@ TEST(GfxBundle, TheNativeEntryIsTakenBeforeTheGenericOne) {
                              {"hipv4-amdgcn-amd-amdhsa--gfx942:xnack+", saxpy()}});
   EXPECT_EQ(status_of(both), LoadStatus::kOk);
   EXPECT_EQ(status_of(both, "gfx1101"),
-            LoadStatus::kOtherTarget);  // the generic one, which is broken
+            LoadStatus::kOtherTarget);  // the broken generic image
   EXPECT_EQ(status_of(bundle({{"hip-amdgcn-amd-amdhsa--gfx11-generic", generic_saxpy()}})),
             LoadStatus::kOk);
 }
@@ -487,7 +489,7 @@ TEST(GfxCodeObject, EveryTruncationIsRefusedOrLoads) {
   const Image& whole = saxpy();
   std::size_t refused = 0;
   for (std::size_t size = 0; size != whole.size(); ++size) {
-    // A buffer of its own, so that a read beyond it is found.
+    // A separate buffer, so that a read beyond it is detected.
     const Image part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
     refused += status_of(part) != LoadStatus::kOk ? 1 : 0;
   }
@@ -504,7 +506,7 @@ TEST(GfxCodeObject, BytesThatAreFlippedNeverCrash) {
     const unsigned rounds = &original == originals.data() ? 10'000 : 2000;
     for (unsigned i = 0; i != rounds; ++i) {
       Image damaged = original;
-      // Mostly in what describes the file, which is at its ends.
+      // Mostly in the headers, which are at both ends of the file.
       const unsigned flips = 1 + static_cast<unsigned>(random() % 4);
       for (unsigned flip = 0; flip != flips; ++flip) {
         const std::size_t range = random() % 2 == 0 ? damaged.size() : 1024;

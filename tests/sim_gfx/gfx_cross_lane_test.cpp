@@ -24,7 +24,8 @@ GfxInputs lane_inputs() {
 
 constexpr u64 kKept = 7, kNoLane = ~u64{0};
 
-// v10 is kKept, then the body writes it from v2; `source` names the lane that each reads.
+// v10 is initially kKept; the body writes it from v2. `source` returns the lane that each lane
+// reads.
 GfxCase moves(const std::string& body, std::function<u64(u64)> source) {
   return {"v_mov_b32 v10, 7\n" + body, [source](u64 lane, u64, u64) {
             const u64 from = source(lane);
@@ -60,11 +61,11 @@ TEST(GfxCrossLane, DataParallelPrimitives) {
                   return lane < 16 && (bank == 1 || bank == 2) ? lane ^ 1 : kNoLane;
                 }),
           moves("v_mov_b32_dpp v10, v2 dpp8:[7,6,5,4,3,2,1,0]", [](u64 lane) { return lane ^ 7; }),
-          // With bound_ctrl a lane that is not there reads 0.
+          // With bound_ctrl, reading a lane out of bounds returns 0.
           {"v_mov_b32 v10, 7\nv_mov_b32_dpp v10, v2 row_shl:15 row_mask:0xf bank_mask:0xf "
            "bound_ctrl:1",
            [](u64 lane, u64, u64) { return lane % 16 == 0 ? 1000 + lane + 15 : 0; }},
-          // A lane that EXEC turns off is not there, unless it is fetched.
+          // A lane that EXEC disables is invalid, unless inactive lanes are fetched.
           moves("s_mov_b32 exec_lo, 0x55555555\n"
                 "v_mov_b32_dpp v10, v2 row_xmask:1 row_mask:0xf bank_mask:0xf\n"
                 "s_mov_b32 exec_lo, -1",
@@ -76,7 +77,7 @@ TEST(GfxCrossLane, DataParallelPrimitives) {
           // The other operand stays in its lane.
           {"v_add_nc_u32_dpp v10, v2, v0 row_xmask:3 row_mask:0xf bank_mask:0xf",
            [](u64 lane, u64, u64) { return 1000 + (lane ^ 3) + lane; }},
-          // A sum of rows as compilers make it.
+          // A sum of rows, as compilers generate it.
           {"v_mov_b32 v10, v0\n"
            "v_add_nc_u32_dpp v10, v10, v10 row_xmask:1 row_mask:0xf bank_mask:0xf\n"
            "v_add_nc_u32_dpp v10, v10, v10 row_xmask:2 row_mask:0xf bank_mask:0xf\n"
@@ -117,7 +118,7 @@ TEST(GfxCrossLane, LanesByNumber) {
            [](u64 lane, u64, u64) {
              return lane + static_cast<u64>(std::popcount(0x0f0f0f0fu & ((u32{1} << lane) - 1)));
            }},
-          // Of LDS's crossbar.
+          // Operations of LDS's crossbar.
           {"v_xor_b32 v6, 5, v0\nv_lshlrev_b32 v6, 2, v6\nds_bpermute_b32 v10, v6, v2\n"
            "s_waitcnt lgkmcnt(0)",
            [](u64 lane, u64, u64) { return 1000 + (lane ^ 5); }},
@@ -134,7 +135,7 @@ TEST(GfxCrossLane, LanesByNumber) {
            [](u64 lane, u64, u64) { return 1000 + (lane ^ 7); }},
           {"v_mov_b32 v6, 1\nv_mov_b32 v7, 2\nv_swap_b32 v6, v7\nv_lshl_or_b32 v10, v6, 4, v7",
            [](u64, u64, u64) { return u64{0x21}; }},
-          // Both of a pair read before either writes.
+          // Both instructions of a pair read before either writes.
           {"v_mov_b32 v6, v0\nv_mov_b32 v7, v2\n"
            "v_dual_mov_b32 v6, v7 :: v_dual_mov_b32 v7, v6\nv_sub_nc_u32 v10, v6, v7",
            [](u64, u64, u64) { return u64{1000}; }},

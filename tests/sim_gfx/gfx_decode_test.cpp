@@ -129,7 +129,7 @@ TEST(GfxDecode, AtomicsHaveAResultWhereItIsAskedFor) {
 }
 
 TEST(GfxDecode, UnusedFieldsAreIgnored) {
-  // A newer LLVM writes 0x80 as the source that v_ldexp_f32 does not have.
+  // Newer versions of LLVM write 0x80 for the source that v_ldexp_f32 lacks.
   const Instruction plain = decode_one({0xd71c0000, 0x00020501});
   EXPECT_EQ(decode_one({0xd71c0000, 0x02020501}), plain);
 }
@@ -170,7 +170,7 @@ TEST(GfxDecode, AnyWordsGiveAnInstructionOrAReason) {
 // ---- Against LLVM
 // --------------------------------------------------------------------------------
 
-// What matters of an instruction: not which of its encodings a constant has.
+// An instruction without the differences that do not matter, such as the encoding of a constant.
 Instruction meaning(Instruction instruction) {
   for (Operand& operand : instruction.sources) {
     operand.encoded = 0;
@@ -188,7 +188,7 @@ bool mean_the_same(const Decoded& a, const Decoded& b) {
          (a.count == 1 || meaning(a.instructions[1]) == meaning(b.instructions[1]));
 }
 
-// What the processor has, and this assembler does not.
+// Operations that the processor has and this assembler lacks.
 bool is_unknown_to_llvm(const EncodingEntry& entry) {
   return entry.opcode == Opcode::v_swap_b16 ||
          (entry.encoding == Encoding::kVop3 &&
@@ -213,7 +213,8 @@ bool has_no_text_in_llvm(const Decoded& decoded) {
   return false;
 }
 
-// More scalar values than there is a path for, or registers of one bank.
+// Errors of operand combinations: too many scalar values or literals, or registers of the same
+// bank.
 bool is_combination(const std::string& error) {
   return error.find("constant bus") != std::string::npos ||
          error.find("different VGPR banks") != std::string::npos ||
@@ -225,7 +226,7 @@ enum class Verdict { kSame, kBothRefuse, kOnlyLlvm, kNotAssembled, kWrong };
 struct Comparison {
   Words words;
   Verdict verdict = Verdict::kWrong;
-  std::string text;  // ours, and why it is wrong
+  std::string text;  // our text, and its defect
 };
 
 std::vector<Comparison> compare(const std::vector<Words>& all) {
@@ -254,7 +255,7 @@ std::vector<Comparison> compare(const std::vector<Words>& all) {
     if (decoded[i].count == 0) {
       result.verdict = theirs[i].empty() ? Verdict::kBothRefuse : Verdict::kOnlyLlvm;
     } else if (assembled[i].words.empty()) {
-      // LLVM refuses operands that must not stand together where it assembles, not where it
+      // LLVM refuses invalid combinations of operands when it assembles, but not when it
       // disassembles.
       const bool is_excused = has_no_text_in_llvm(decoded[i]) ||
                               is_combination(assembled[i].error) ||
@@ -264,7 +265,7 @@ std::vector<Comparison> compare(const std::vector<Words>& all) {
     } else if (assembled[i].words == exact[i]) {
       result.verdict = Verdict::kSame;
     } else {
-      // Fields that are not used, or another encoding of a constant.
+      // Unused fields may differ, or the encoding of a constant.
       const bool is_same = mean_the_same(decode(assembled[i].words), decoded[i]) &&
                            (theirs[i].empty() || their_assembled[i].words.empty() ||
                             mean_the_same(decode(their_assembled[i].words), decoded[i]));
@@ -325,7 +326,7 @@ TEST_F(GfxDecodeAgainstLlvm, RandomWordsMeanTheSameOrAreRefused) {
   RandomWords random(2);
   std::vector<Words> all;
   for (unsigned i = 0; i != 30'000; ++i) all.push_back(random.any());
-  // Opcode numbers that are not in the table as well.
+  // Includes opcode numbers that are not in the table.
   for (unsigned encoding = 0; encoding <= static_cast<unsigned>(Encoding::kMubuf); ++encoding) {
     for (unsigned i = 0; i != 2000; ++i) {
       const auto numbers = std::map<Encoding, unsigned>{

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Tests of the reader of AMD code objects: the decoder against LLVM's assembler, where it is installed, and the loader
+# Tests of the reader of AMD code objects: the decoder against LLVM's assembler, if it is installed, and the loader
 # with the shipped kernels.
 find_program(HALYARD_LLVM_MC NAMES llvm-mc-19)
 find_program(HALYARD_LD_LLD NAMES ld.lld-19 ld.lld)

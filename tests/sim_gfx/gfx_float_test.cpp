@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Floating-point operations of lanes. Expectations are the formulas of AMD's "RDNA3 Instruction Set
-// Architecture", chapter 16, computed by the host; where results of hardware are public, those of
-// tinygrad's test/amd/hw, which were taken on a Radeon.
+// Architecture", chapter 16, computed by the host; if hardware results are public, they are those
+// of tinygrad's test/amd/hw, from a Radeon.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -145,7 +145,8 @@ TEST(GfxFloat, ArithmeticOfDoubles) {
       float_inputs<double>());
 }
 
-// In IEEE mode: a signaling NaN is the result, quieted; of a NaN and a number the number.
+// In IEEE mode, a signaling NaN yields that NaN, quieted; a quiet NaN and a number yield the
+// number.
 template <class T>
 T least(T a, T b) {
   using Bits = std::conditional_t<sizeof(T) == 8, u64, u32>;
@@ -186,7 +187,7 @@ TEST(GfxFloat, MinimumAndMaximum) {
       float_inputs<double>());
 }
 
-// What LLVM makes of a division: correctly rounded if all its instructions are right.
+// LLVM's sequence for a division, which is correctly rounded if all its instructions are correct.
 TEST(GfxFloat, DivisionByItsSequenceIsRoundedCorrectly) {
   HALYARD_NEEDS_ASSEMBLER();
   check_gfx_cases({f32(R"(v_div_scale_f32 v12, null, v2, v2, v0
@@ -254,12 +255,13 @@ TEST(GfxFloat, DenormalsAreFlushedAsTheModeSays) {
                    // s_denorm_mode keeps them again.
                    f32("s_denorm_mode 15\nv_add_f32 v10, v0, v2",
                        [](float a, float b, float) { return a + b; }),
-                   // Moves are no arithmetic.
+                   // Moves are not arithmetic.
                    {"v_mov_b32 v10, v0", [](u64 a, u64, u64) { return a & 0xffffffff; }}},
                   float_inputs<float>(), ".amdhsa_float_denorm_mode_32 0\n");
 }
 
-// Hardware is right to 1 ulp; denormals are 0 to v_rcp_f32, v_sqrt_f32, v_exp_f32 and v_log_f32.
+// Hardware is accurate to 1 ulp; v_rcp_f32, v_sqrt_f32, v_exp_f32 and v_log_f32 treat denormals as
+// 0.
 TEST(GfxFloat, Transcendentals) {
   HALYARD_NEEDS_ASSEMBLER();
   const auto flushed = [](float a) { return std::fpclassify(a) == FP_SUBNORMAL ? a * 0 : a; };

@@ -30,7 +30,7 @@ double half_value(u64 bits) {
   return (bits & 0x8000) != 0 ? -value : value;
 }
 
-// The nearest f16, of two as near the even one.
+// The nearest f16, ties to even.
 u16 half_bits(double value) {
   if (value != value) return 0x7e00;
   const u16 sign = std::signbit(value) ? 0x8000 : 0;
@@ -82,7 +82,8 @@ TEST(GfxHalf, Arithmetic) {
           f16("v_mul_f16 v10, v0, v2", [](double a, double b, double) { return a * b; }),
           f16("v_fma_f16 v10, v0, v2, -v4",
               [](double a, double b, double c) {
-                // Where the sum is not exact in double, it is far from a tie of f16, or beyond it.
+                // If the sum is not exact in double, it is not near a tie of f16, or it is beyond
+                // f16's range.
                 return std::fma(a, b, -c);
               }),
           f16("v_add_f16 v10, |v0|, -v2",
@@ -169,7 +170,7 @@ TEST(GfxHalf, Conversions) {
       {
           {"v_cvt_f16_f32 v10, v0", [=](u64 a, u64, u64) { return u64{half_bits(value(a))}; },
            GfxCase::kHalf},
-          // Toward zero: never above the value, at most one below.
+          // Toward zero: never above the value, and at most one unit below.
           {"v_cvt_pk_rtz_f16_f32 v10, v0, v0\nv_and_b32 v10, 0xffff, v10",
            [=](u64 a, u64, u64) {
              u16 bits = half_bits(value(a));

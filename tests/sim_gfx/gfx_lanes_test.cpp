@@ -349,7 +349,7 @@ TEST(GfxLanes, ComparisonsOfIntegers) {
           // v_cmpx writes EXEC: the lanes for which it is false keep their 0.
           bits32("v_cmpx_gt_u32 v0, v2\nv_mov_b32 v10, 7\ns_mov_b32 exec_lo, -1",
                  [](u32 a, u32 b, u32) { return a > b ? 7u : 0; }),
-          // Bits of lanes that are off become 0.
+          // Bits of inactive lanes become 0.
           bits32("s_mov_b32 vcc_lo, -1\nv_cmpx_gt_u32 v0, v2\nv_cmp_eq_u32 vcc_lo, v0, v0\n"
                  "s_mov_b32 exec_lo, -1" +
                      read,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory of a test, whose device addresses are the host's.
+// Memory of a test. Device addresses equal host addresses.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace halyard::testing {
 
 namespace gfx = sim::gfx;
 
-// Allocations, each a mapping of its own.
+// Allocations, each with its own mapping.
 class GfxMemory : public gfx::Memory {
  public:
   std::uint64_t add(std::size_t bytes) {

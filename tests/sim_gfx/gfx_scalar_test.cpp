@@ -19,7 +19,7 @@ using i64 = std::int64_t;
 // s[20:21], and SCC becomes bit 63 of the result if `with_scc`.
 struct ScalarCase {
   std::string body;
-  std::function<u64(u64, u64)> expected;  // with SCC in bit 63 where it matters
+  std::function<u64(u64, u64)> expected;  // with SCC in bit 63 if `with_scc`
   bool with_scc = true;
 };
 
@@ -36,7 +36,7 @@ void check_scalar(const std::vector<ScalarCase>& cases) {
   }
   std::mt19937_64 random(4);
   for (int i = 0; i < 60; ++i) operands.push_back({random(), random()});
-  // A workgroup of one wave for each pair.
+  // A workgroup of a single wave for each pair.
   GfxInputs inputs;
   for (const auto& [a, b] : operands) {
     for (int lane = 0; lane < 32; ++lane) inputs.push_back({a, b, 0});
@@ -240,7 +240,7 @@ s_cmp_lg_u32 s21, 0
 s_cbranch_scc1 loop0
 v_mov_b32 v10, s20)",
            constant(55)},
-          // Lanes leave a loop one after the other.
+          // Lanes leave a loop at different times.
           {R"(v_and_b32 v6, 31, v30
 v_mov_b32 v7, 0
 s_mov_b32 s20, exec_lo

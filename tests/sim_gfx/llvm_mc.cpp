@@ -35,7 +35,7 @@ Output run(const std::string& input, const std::string& options) {
   const std::string command = std::string(HALYARD_LLVM_MC) + " -triple=amdgcn -mcpu=gfx1100 " +
                               options + " '" + base + ".in' > '" + base + ".out' 2> '" + base +
                               ".err'";
-  // Its result is 1 if any line was refused, which is said in its errors.
+  // The exit status is 1 if any line was refused, which its errors show as well.
   (void)!std::system(command.c_str());
   Output output{read_lines(base + ".out"), read_lines(base + ".err")};
   for (const char* ending : {".in", ".out", ".err"}) std::remove((base + ending).c_str());
@@ -125,7 +125,7 @@ std::vector<std::string> disassemble(const std::vector<Words>& words) {
     }
   }
   EXPECT_EQ(index, words.size()) << "llvm-mc lost a case";
-  // What is behind a word that is refused is no answer, and two instructions are none either.
+  // Text after a refused word is not a result, and neither are two instructions.
   for (const std::string& line : output.errors) {
     const auto number = line_of(line, ": warning: ");
     if (number) results.at((*number - 1) / 2).clear();

@@ -11,18 +11,18 @@ namespace halyard::testing {
 
 using Words = std::vector<std::uint32_t>;
 
-// Whether llvm-mc is there.
+// Whether llvm-mc is installed.
 bool has_llvm_mc();
 
 struct Assembled {
   Words words;        // empty: refused
-  std::string error;  // then the first one
+  std::string error;  // if refused, the first error
 };
-// Each text on its own.
+// Assembles each text independently.
 std::vector<Assembled> assemble(const std::vector<std::string>& texts);
 
-// The text of the instruction at the start of each; empty where it is refused, or where an operand
-// is one that llvm-mc itself calls invalid.
+// Disassembles the first instruction of each. The text is empty if the instruction is refused or if
+// llvm-mc marks an operand as invalid.
 std::vector<std::string> disassemble(const std::vector<Words>& words);
 
 }  // namespace halyard::testing

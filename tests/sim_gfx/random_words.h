@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Words that may be instructions of gfx1100: the bits of an encoding are right, its fields are
-// random, with a preference for what compilers write.
+// Words that may be instructions of gfx1100: the bits of the encoding are correct, and the fields
+// are random, with a preference for the output of compilers.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class RandomWords {
  public:
   explicit RandomWords(std::uint64_t seed) : random_(seed) {}
 
-  // Three words, of which the instruction may need fewer.
+  // Three words; the instruction may need fewer.
   Words of(sim::gfx::Encoding encoding, unsigned number);
   Words any() { return {bits(32), bits(32), bits(32)}; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The simulated libcuda and libamdhip64 in one process. Each has the core for itself.
+// The simulated libcuda and libamdhip64 in one process. Each has its own core.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -17,7 +17,7 @@
 namespace halyard::testing {
 namespace {
 
-// A function of a library that was opened, called by name.
+// Calls a function of an opened library by name.
 class Opened {
  public:
   explicit Opened(const char* path) : library_(dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
@@ -51,7 +51,7 @@ void* make_cuda_context() {
   return context;
 }
 
-// Runs `body` in a process of its own, which ends with its answer, before any library is used here.
+// Runs `body` in a child process, whose exit status is its result, before any library is used here.
 int in_child(int (*body)(), const std::string& report_of_cuda = {},
              const std::string& report_of_hip = {}) {
   const pid_t child = fork();
@@ -73,7 +73,7 @@ std::string read(const std::string& path) {
   return text.str();
 }
 
-// Takes managed memory away from the host: the launch of a graph does.
+// Makes managed memory inaccessible to the host, by a launch of a graph.
 bool guard_of_cuda(char*& managed) {
   void *graph = nullptr, *exec = nullptr;
   make_cuda_context();
@@ -95,7 +95,7 @@ bool guard_of_hip(char*& managed) {
 
 int touch_both(bool begins_with_cuda) {
   char *of_cuda = nullptr, *of_hip = nullptr;
-  // Each is the library whose handler of SIGSEGV comes last, once.
+  // Each library installs the last SIGSEGV handler once.
   if (begins_with_cuda && !(guard_of_cuda(of_cuda) && guard_of_hip(of_hip))) return 1;
   if (!begins_with_cuda && !(guard_of_hip(of_hip) && guard_of_cuda(of_cuda))) return 1;
   *of_hip = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Modules, launches and faults of code that the core knows by its interface alone.
+// Modules, launches and faults of code that the core knows only by its interface.
 #include <cstring>
 
 #include "sim_gpu/core.h"
@@ -96,7 +96,7 @@ TEST(SimGpuCode, ALaunchBeyondTheLimitsAnswersAsTheLibrarySays) {
   EXPECT_EQ(launch_of(1, 128, 65537), gpu::kInvalidValue);
 }
 
-// In a process of its own, because it ends the use of this one.
+// Runs in a child process, because a fault ends the process's use of the library.
 class SimGpuFaultDeathTest : public ::testing::Test {
  protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The core of the simulated libraries alone, with rules that differ from CUDA's wherever they can,
+// Only the core of the simulated libraries, with rules that differ from CUDA's wherever possible,
 // and code whose kernels are functions of the test.
 #pragma once
 
@@ -23,7 +23,7 @@ namespace halyard::testing {
 
 namespace gpu = sim::gpu;
 
-// What the rules answer.
+// Results of the rules.
 inline gpu::FaultReach reach_of_faults = gpu::FaultReach::kProcess;
 inline constexpr unsigned kQueues = 2;
 inline constexpr gpu::Result kBeyond = gpu::kLaunchFailed, kDead = gpu::kContextIsDestroyed;
@@ -31,7 +31,7 @@ inline constexpr gpu::Result kBeyond = gpu::kLaunchFailed, kDead = gpu::kContext
 // The primary context of a device.
 gpu::ContextState& context_of(gpu::DeviceId device);
 
-// Runs `body` as a function of the API does, with a device current.
+// Runs `body` like a function of the API, with a current device.
 template <class Body>
 gpu::Result call_on(gpu::DeviceId device, unsigned needs, Body body) {
   static constinit gpu::Entry entry("function", true);
@@ -49,18 +49,18 @@ gpu::Result call_on(gpu::DeviceId device, Body body) {
 }
 
 gpu::Stream make_stream(gpu::DeviceId device);
-// A stream that shares the hardware queue of `other`, or does not.
+// Create a stream that shares the hardware queue of `other`, or that does not.
 gpu::Stream make_stream_beside(gpu::DeviceId device, gpu::Stream other, bool shares);
 gpu::Event make_event(gpu::DeviceId device);
 gpu::Result record(gpu::Event event, gpu::Stream stream);
 gpu::Result query(gpu::Event event);
 gpu::Result synchronize(gpu::Stream stream);
-// Until the event has ended; false after some seconds.
+// Waits until the event has completed; returns false after a few seconds.
 bool ends(gpu::Event event);
-// True unless the event ends within some milliseconds.
+// Returns true unless the event completes within a few milliseconds.
 bool is_held_back(gpu::Event event);
 
-// A host function that holds its stream until open() or the end of its life.
+// A host function that blocks its stream until open() or the destructor.
 class Gate {
  public:
   explicit Gate(gpu::Stream stream);
@@ -77,8 +77,8 @@ class Gate {
   const std::shared_ptr<State> state_;
 };
 
-// Code with one kernel, "kernel", of a pointer and a number, one segment of 64 bytes that begins
-// with its own address, and the variable "variable" at 16 in it.
+// Code with a single kernel, "kernel", which takes a pointer and a number, and a single segment of
+// 64 bytes, which begins with its own address and has the variable "variable" at offset 16.
 class TestCode : public gpu::Code {
  public:
   using Kernel = std::function<gpu::Outcome(const gpu::KernelRun&, gpu::ContextMemory&)>;
@@ -95,7 +95,7 @@ class TestCode : public gpu::Code {
 };
 gpu::Module load(gpu::DeviceId device, TestCode::Kernel kernel);
 gpu::Function kernel_of(gpu::Module module);
-// With one block of one thread.
+// Launches a single block of one thread.
 gpu::Result launch(gpu::DeviceId device, gpu::Function function, gpu::Stream stream);
 
 }  // namespace halyard::testing

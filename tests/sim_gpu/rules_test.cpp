@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the core does where the rules of a library say something else than CUDA's do.
+// The core's behaviour where the rules of a library differ from CUDA's.
 #include <cstdint>
 #include <cstring>
 
@@ -22,7 +22,7 @@ gpu::DevicePointer allocate(gpu::DeviceId device, std::size_t size) {
   return address;
 }
 
-// Runs a call on a thread of its own; it has not returned after some milliseconds.
+// Runs a call on a separate thread, which must not return within a few milliseconds.
 class Waiting {
  public:
   explicit Waiting(std::function<gpu::Result()> call)
@@ -228,7 +228,7 @@ TEST(SimGpuWaits, CompareWhatTheMaskLeaves) {
 TEST(SimGpuCaptures, AnUnsafeCallEndsThoseOfItsOwnThreadFirst) {
   const gpu::Stream mine = make_stream(0), others = make_stream(0);
   std::atomic<bool> has_begun = false, may_end = false;
-  std::thread capturing([&] {  // which has to end it, too
+  std::thread capturing([&] {  // the same thread has to end it
     call_on(0, [&](gpu::Call&) {
       return gpu::begin_capture(others, gpu::kCaptureGlobal, nullptr, nullptr, {});
     });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Devices, their two layouts of properties, contexts, peers and errors. Sources: files of ROCm/clr
-// f9f995c hipamd/src, and of ROCm/rocm-systems projects/clr where HIP 7 is said.
+// f9f995c hipamd/src, and, for HIP 7, of ROCm/rocm-systems projects/clr.
 #include <cstring>
 #include <set>
 #include <thread>
@@ -71,7 +71,7 @@ TEST(HipDevice, UuidsAreCharacters) {
   EXPECT_NE(std::memcmp(first, second, 16), 0);
 }
 
-// hip_device_runtime.cpp; H72: 69 and 89 to 91 are of 6.0.
+// hip_device_runtime.cpp; H72: 69 and 89 to 91 were added in 6.0.
 TEST(HipDevice, AttributesHaveHipsNumbers) {
   const auto attribute = [](int which) {
     int value = -1;
@@ -211,7 +211,7 @@ TEST(HipProcAddress, FollowsTheCallersVersion) {
   }
   EXPECT_EQ(hipGetProcAddress("hipNoSuchName", &function, 60'000'000, 0, &status), kInvalidValue);
   EXPECT_EQ(status, 1);
-  // A name of 6.4
+  // A name that was added in 6.4
   EXPECT_EQ(hipGetProcAddress("hipStreamBatchMemOp", &function, 0, 0, &status),
             is_since(604) ? kOk : kInvalidValue);
 }

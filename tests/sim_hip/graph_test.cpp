@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Graphs and captures. Sources: files of ROCm/clr f9f995c hipamd/src, and of ROCm/rocm-systems
-// projects/clr where HIP 7 is said.
+// Graphs and captures. Sources: files of ROCm/clr f9f995c hipamd/src, and, for HIP 7, of
+// ROCm/rocm-systems projects/clr.
 #include "sim_hip/test_util.h"
 
 namespace halyard_test {
@@ -81,7 +81,7 @@ TEST_F(HipGraph, AKernelNodeIsUpdated) {
   EXPECT_EQ(hipModuleUnload(module), kOk);
 }
 
-// hip_graph.cpp:1192: the kind stays, and only nodes of this form
+// hip_graph.cpp:1192: a node keeps its kind, and the parameters only apply to nodes of this form
 TEST_F(HipGraph, ACopyNodeKeepsItsKindAndItsForm) {
   std::uint32_t host[4] = {1, 2, 3, 4};
   hipGraphNode_t node = nullptr, box = nullptr;
@@ -134,7 +134,7 @@ TEST_F(HipGraph, AFillNodeHasElements) {
   launch();
   EXPECT_EQ(read(words_, 3)[1], 0xabcdabcdu);
   EXPECT_EQ(read(words_, 3)[2], 0u);
-  fill.value = 0x11111111;  // IREE's: one element, four times
+  fill.value = 0x11111111;  // as IREE does: an element four times
   fill.elementSize = 1;
   fill.width = 8;
   ASSERT_EQ(hipGraphExecMemsetNodeSetParams(exec_, node, &fill), kOk);
@@ -161,7 +161,7 @@ TEST_F(HipGraph, ACaptureBecomesNodes) {
   EXPECT_EQ(hipGraphDestroy(captured), kOk);
 }
 
-// hip_internal.hpp, CHECK_STREAM_CAPTURE_SUPPORTED: refused, and the capture is over
+// hip_internal.hpp, CHECK_STREAM_CAPTURE_SUPPORTED: refused, and the capture is invalidated
 TEST_F(HipGraph, AnAllocationEndsACapture) {
   ASSERT_EQ(hipStreamBeginCapture(stream_, 0), kOk);
   void* memory = nullptr;
@@ -184,7 +184,8 @@ TEST_F(HipGraph, AnAllocationOfARelaxedThreadDoesNot) {
   EXPECT_EQ(hipFree(memory), kOk);
 }
 
-// CHECK_STREAM_CAPTURING: up to 6.x of any stream, in HIP 7 of one that waits for the null stream
+// CHECK_STREAM_CAPTURING: applies to captures of any stream up to 6.x, and in HIP 7 only to those
+// of streams that wait for the null stream
 TEST_F(HipGraph, ACopyThatWaitsEndsEveryCaptureUpTo6) {
   ASSERT_EQ(hipStreamBeginCapture(stream_, 2), kOk);  // relaxed
   EXPECT_EQ(hipMemset(words_, 0, 4), is_since(700) ? kOk : kCaptureImplicit);
@@ -224,7 +225,7 @@ TEST_F(HipGraph, DestroyingAStreamEndsItsCapture) {
   EXPECT_EQ(hipFree(memory), kOk);
 }
 
-// hip_event.cpp: 907, and the capture is over
+// hip_event.cpp: error 907, and the capture is invalidated
 TEST_F(HipGraph, ACapturedEventIsNotAwaited) {
   hipEvent_t event = nullptr;
   ASSERT_EQ(hipEventCreateWithFlags(&event, 2), kOk);

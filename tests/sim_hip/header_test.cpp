@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// AMD's own headers: a program that is compiled with them calls the library, and the layouts and
-// values of this library are theirs. Debian has those of HIP 5.2.3.
+// AMD's own headers: a program compiled with them can call the library, and the library's layouts
+// and values equal theirs. Debian has the headers of HIP 5.2.3.
 #include <gtest/gtest.h>
 #include <hip/hip_ext.h>
 #include <hip/hip_runtime_api.h>
@@ -108,7 +108,7 @@ TEST(HipHeader, AProgramOfTheirsRuns) {
   hipStream_t stream = nullptr;
   ASSERT_EQ(hipStreamCreate(&stream), hipSuccess);
   ASSERT_EQ(hipModuleLaunchKernel(fill, 2, 1, 1, 128, 1, 1, 0, stream, nullptr, extra), hipSuccess);
-  // The form with events, in work items, is a function of C++ in these headers.
+  // The form with events, in work items, is a C++ function in these headers.
   ASSERT_EQ(hipExtModuleLaunchKernel(fill, 256, 1, 1, 128, 1, 1, 0, stream, nullptr, extra),
             hipSuccess);
   std::vector<std::uint32_t> host(256);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What these tests use of the HIP API, declared as hip_runtime_api.h does. They need no ROCm.
+// The part of the HIP API that these tests use, declared as in hip_runtime_api.h. The tests do not
+// need ROCm.
 #pragma once
 
 #include <cstddef>
@@ -73,7 +74,7 @@ struct HIP_MEMCPY3D {
   std::size_t dstPitch, dstHeight;
   std::size_t WidthInBytes, Height, Depth;
 };
-// And up to 5.x.
+// HIP_MEMCPY3D up to 5.x.
 struct HIP_MEMCPY3D_old {
   unsigned srcXInBytes, srcY, srcZ, srcLOD, srcMemoryType;
   const void* srcHost;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory, copies, memsets and pools. Sources: files of ROCm/clr f9f995c hipamd/src, and of
-// ROCm/rocm-systems projects/clr where HIP 7 is said.
+// Memory, copies, memsets and pools. Sources: files of ROCm/clr f9f995c hipamd/src, and, for HIP 7,
+// of ROCm/rocm-systems projects/clr.
 #include <cstring>
 #include <numeric>
 
@@ -49,7 +49,7 @@ TEST(HipMemory, AFreeWaits) {
 // hip_memory.cpp:370
 TEST(HipMemory, HostMemoryHasHipsFlags) {
   void* memory = nullptr;
-  EXPECT_EQ(hipHostMalloc(&memory, 16, 0xc0000000), kInvalidValue);  // coherent and not
+  EXPECT_EQ(hipHostMalloc(&memory, 16, 0xc0000000), kInvalidValue);  // coherent and non-coherent
   EXPECT_EQ(hipHostMalloc(&memory, 16, 8), kInvalidValue);
   ASSERT_EQ(hipHostMalloc(&memory, 16, 0x40000003), kOk);
   unsigned flags = 0;
@@ -186,7 +186,7 @@ TEST(HipCopy, TheDriversStructureIsOfTheVersion) {
   EXPECT_EQ(hipFree(device), kOk);
 }
 
-// CHANGELOG.md of projects/clr: since 6.4 less than 1 MB does not block
+// CHANGELOG.md of projects/clr: since 6.4 a copy of less than 1 MB does not block
 TEST(HipCopy, ACopyOfPageableMemoryBlocksUpTo64) {
   hipStream_t stream = nullptr;
   ASSERT_EQ(hipStreamCreateWithFlags(&stream, 1), kOk);
@@ -265,7 +265,7 @@ TEST(HipPool, MemoryIsStreamOrdered) {
   void* memory = nullptr;
   EXPECT_EQ(hipMallocAsync(&memory, 0, stream), kOk);
   EXPECT_EQ(memory, nullptr);
-  EXPECT_EQ(hipFreeAsync(nullptr, stream), kInvalidValue);  // hip_mempool.cpp; in CUDA nothing
+  EXPECT_EQ(hipFreeAsync(nullptr, stream), kInvalidValue);  // hip_mempool.cpp; CUDA has no error
   ASSERT_EQ(hipMallocAsync(&memory, 64, stream), kOk);
   ASSERT_EQ(hipMemsetAsync(memory, 3, 64, stream), kOk);
   EXPECT_EQ(read(static_cast<unsigned char*>(memory), 64)[63], 3);

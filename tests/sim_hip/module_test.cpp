@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Modules, launches and what compiled programs register. Sources: files of ROCm/clr f9f995c
-// hipamd/src, and of ROCm/rocm-systems projects/clr where HIP 7 is said.
+// Modules, launches and registrations of compiled programs. Sources: files of ROCm/clr f9f995c
+// hipamd/src, and, for HIP 7, of ROCm/rocm-systems projects/clr.
 #include <cstring>
 
 #include "sim_hip/test_util.h"
@@ -79,7 +79,7 @@ TEST_F(HipModule, ThePackedBufferEndsWith3) {
   EXPECT_EQ(read(buffer.out, 4)[3], 9u);
   EXPECT_EQ(launch(nullptr, of_cuda), kInvalidValue);
   EXPECT_EQ(launch(parameters, extra), kInvalidValue);  // both
-  EXPECT_EQ(launch(nullptr, nullptr), kInvalidValue);   // neither, and it has parameters
+  EXPECT_EQ(launch(nullptr, nullptr), kInvalidValue);   // neither, but the kernel has parameters
   EXPECT_EQ(hipFree(buffer.out), kOk);
   // HIP 7: a size for a kernel without parameters
   EXPECT_EQ(hipModuleLaunchKernel(get("none"), 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra),

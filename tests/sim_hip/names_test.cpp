@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the library of each version exports (hip_hcc.map.in of ROCm/clr and ROCm/rocm-systems).
+// The exports of each version of the library (hip_hcc.map.in of ROCm/clr and ROCm/rocm-systems).
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the report says of programs that misuse HIP, each in a process of its own.
+// The report on programs that misuse HIP, each of which runs in its own process.
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 

@@ -183,8 +183,8 @@ TEST_F(HipStream, ACallbackGetsItsStream) {
   EXPECT_EQ(seen.status, kOk);
 }
 
-// GPU_MAX_HW_QUEUES, ROCm/rocm-systems issue 9249: with as many streams as queues and one more, a
-// stream that waits holds up the one that shares its queue.
+// GPU_MAX_HW_QUEUES, ROCm/rocm-systems issue 9249: with one more stream than queues, a stream that
+// waits blocks the stream that shares its queue.
 TEST_F(HipStream, StreamsShareHardwareQueues) {
   std::uint64_t* word = nullptr;
   void* memory = nullptr;
@@ -211,7 +211,7 @@ TEST_F(HipStream, StreamsShareHardwareQueues) {
   EXPECT_EQ(hipHostFree(memory), kOk);
 }
 
-// hip_stream_ops.cpp: unsigned comparison of what the mask leaves
+// hip_stream_ops.cpp: unsigned comparison of the masked values
 TEST_F(HipStream, WaitsForValuesHaveAMask) {
   void* memory = nullptr;
   ASSERT_EQ(hipExtMallocWithFlags(&memory, 4, 2), kInvalidValue);  // signal memory: 8 bytes

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From the addresses of an instruction to the host's bytes.
+// Maps the addresses of an instruction to the host's bytes.
 #pragma once
 
 #include <cstring>
@@ -35,8 +35,8 @@ inline void compute_addresses(Warp& warp, const Ins& ins, Addresses& result) {
   }
 }
 
-// The bytes of an access within bounds, else null: without reports, and for the spaces that lanes
-// share. `address` is within its space.
+// Return the bytes of an access, or null if it is out of bounds, without a report. For the spaces
+// that lanes share. `address` is relative to its space.
 inline std::byte* find_shared(Block& block, std::uint64_t address, std::uint32_t size) {
   const std::uint32_t static_bytes = block.run->entry->static_shared_bytes;
   if (address < static_bytes) {
@@ -81,7 +81,7 @@ inline std::byte* find_in_space(Warp& warp, MemorySpace space, std::uint64_t add
   return nullptr;
 }
 
-// A power of two at least `size`: the alignment that an access needs.
+// The alignment that an access needs: the smallest power of two that is at least `size`.
 constexpr std::uint32_t alignment_for(std::uint32_t size) { return std::bit_ceil(size); }
 
 }  // namespace halyard::inline v0::sim::ptx

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cp.async and mbarrier. A copy reads when it is issued and writes when its thread waits for it,
-// the latest that is allowed: a program that does not wait finds the old bytes.
+// cp.async and mbarrier. A copy reads when it is issued and writes as late as permitted, when its
+// thread waits for it. So a program that does not wait reads the old bytes.
 #include <algorithm>
 #include <string>
 
@@ -35,7 +35,7 @@ void copy(Warp& warp, const Ins& ins) {
     if (ins.b != kNoSlot) size = std::min(size, warp.in<std::uint32_t>(ins.b)[lane]);
     if (ins.c != kNoSlot && (warp.predicate(ins.c) >> lane & 1) != 0) size = 0;
     if (size != 0) {
-      // The address is aligned to the whole size, whatever part is read.
+      // The address must be aligned to the whole size, even if only a part is read.
       const std::uint64_t address = addresses.at[lane];
       if (address % ins.count != 0) {
         warp.resolve(ins, ins.space, address, ins.count, Warp::Access::kRead, lane);
@@ -71,7 +71,7 @@ void commit(Warp& warp, const Ins&) {
 void wait_group(Warp& warp, const Ins& ins) { complete(warp, warp.exec, ins.extra); }
 void wait_all(Warp& warp, const Ins&) { complete(warp, warp.exec, UINT32_MAX); }
 
-// The state of an mbarrier, in its 64 bits of shared memory. CUDA keeps the layout to itself.
+// The state of an mbarrier, in its 64 bits of shared memory. CUDA does not document the layout.
 struct State {
   std::uint64_t phase : 1;
   std::uint64_t expected : 20;
@@ -122,7 +122,8 @@ void barrier_step(Warp& warp, const Ins& ins) {
     const State before = state;
     switch (static_cast<Step>(ins.count)) {
       case Step::kCopyArrive:
-        // Counts an arrival more, and then arrives, when the copies are there: now.
+        // Adds a pending arrival, and arrives when the copies are done, which is now: no net
+        // change.
         break;
       case Step::kCopyArriveNoIncrease:
         state.pending = (state.pending - 1) & 0xfffff;
@@ -171,7 +172,7 @@ void barrier_step(Warp& warp, const Ins& ins) {
   });
   if (ins.count >= static_cast<std::uint8_t>(Step::kTest)) {
     warp.set_predicate(ins.d, passed);
-    // A thread that does not pass will ask again.
+    // A thread that does not pass will test again.
     if (passed != warp.exec) warp.yields = true;
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// atom and red: atomic for all threads of the host, so blocks may run on several.
+// atom and red: atomic for all host threads, so blocks may run on several of them.
 #include <optional>
 #include <string>
 
@@ -30,7 +30,7 @@ Word add_halves(Word a, Word b) {
   return result;
 }
 
-// Word: of memory. T: how it is computed with.
+// Word: the type in memory. T: the type of the computation.
 template <class Word, class T, Operation Op>
 Word apply(Word old, Word b) {
   if constexpr (Op == Operation::kExch) return b;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A block while it executes, and the host thread that executes it.
+// An executing block, and the host thread that executes it.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace halyard::inline v0::sim::ptx {
 
-// What the threads of a run share.
+// State that the threads of a run share.
 struct Run {
   const Module::Program* program = nullptr;
   const Entry* entry = nullptr;
@@ -29,7 +29,7 @@ struct Run {
   std::atomic<std::uint64_t> next_block{0};
   std::atomic<bool> is_over{false};
   std::array<std::uint64_t, 8> workspace{8};  // at kWorkspaceAddress
-  std::mutex mutex;                           // of what follows
+  std::mutex mutex;                           // of the members below
   Outcome outcome;
 
   Place place_of(const Block& block, std::uint32_t line, std::uint32_t thread) const;
@@ -62,7 +62,7 @@ struct Block {
   bool is_over() const { return exited == run->threads; }
 };
 
-// What a product of matrices (mma) computes with.
+// Operands of a matrix product (mma).
 struct MatrixScratch {
   double a[16][256], b[256][8];
   std::int32_t ia[16][256], ib[256][8];
@@ -77,9 +77,9 @@ struct Worker {
   std::uint64_t warp_instructions = 0;
   std::uint64_t thread_instructions = 0;
 
-  // The bytes, or null.
+  // Returns the bytes, or null.
   std::byte* find(std::uint64_t address, std::uint32_t size, bool is_write) {
-    const Mapping& last = mappings[0];  // that of most kernels' first buffer
+    const Mapping& last = mappings[0];  // for most kernels, their first buffer
     if (address >= last.begin && size <= last.end - address && address < last.end &&
         (last.writable || !is_write)) {
       return last.host + (address - last.begin);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tokens with one token of look-ahead, and the constant expressions among them.
+// A token stream with a token of look-ahead, and the evaluation of constant expressions in it.
 #pragma once
 
 #include <cstdint>
@@ -40,13 +40,13 @@ class TokenStream {
   }
   void expect(std::string_view text);
   std::string_view expect_word();
-  // After a token that the caller has looked at: drops the rest of its line.
+  // Drops the rest of the line of the token that the caller looked at last.
   void skip_line();
 
   [[noreturn]] void fail(std::string message) const;
   [[noreturn]] void unexpected() const;
 
-  // A constant expression: C's operators on 64-bit integers, or one floating-point number.
+  // A constant expression: C's operators on 64-bit integers, or a single floating-point number.
   Constant constant();
   std::uint64_t integer();
   std::uint32_t small_integer(std::uint32_t most);

@@ -38,7 +38,8 @@ void branch_by_index(Warp& warp, const Ins& ins) {
     if (index[lane] == chosen) same |= LaneMask{1} << lane;
   });
   if (same != warp.active) --warp.pc;
-  // A guard's other lanes would execute it again too, and skip it: that is harmless.
+  // Lanes that the guard disables execute the instruction again as well, and skip it, which is
+  // harmless.
   warp.exec = same;
   warp.jump(table[chosen]);
 }
@@ -61,7 +62,7 @@ void call_address(Warp& warp, const Ins& ins) {
   each_active(warp.exec, [&](unsigned lane) {
     if (address[lane] == chosen) same |= LaneMask{1} << lane;
   });
-  // The lanes left execute this again; those in the function return behind it.
+  // The remaining lanes execute this instruction again; the lanes that call return to the next one.
   const LaneMask rest = warp.exec & ~same;
   if (rest != 0) {
     warp.split_off(rest, warp.pc - 1);
@@ -112,7 +113,7 @@ void barrier_arrive(Warp& warp, const Ins& ins) {
 
 void nothing(Warp&, const Ins&) {}
 
-// Gives up the warp's turn: what it waits for is in another warp or block.
+// Ends the warp's turn: it waits for another warp or block.
 void sleep(Warp& warp, const Ins&) {
   warp.yields = true;
   if (warp.block->run->options->threads > 1) std::this_thread::yield();
@@ -160,7 +161,7 @@ void call_print(Warp& warp, const Ins& ins) {
       warp.fail(OutcomeKind::kIllegalAddress, ins, lane, "format of vprintf", format_address);
       return;
     }
-    // The buffer has no size: as much of it as there is, up to that of 128 arguments.
+    // The buffer's size is unknown: read as much as is accessible, up to the size of 128 arguments.
     std::vector<std::byte> bytes;
     const auto buffer = argument<std::uint64_t>(warp, to, 1, lane);
     for (std::uint64_t i = 0; buffer != 0 && i < 1024; i += 4) {
@@ -210,18 +211,19 @@ void call_assert_fail(Warp& warp, const Ins& ins) {
                 text(3) + ": Assertion `" + text(0) + "` failed");
 }
 
-// PTX ISA, "call": arguments are .param variables, registers or constants, results the first two of
-// these. Registers and constants go through slots like those of .param variables.
+// PTX ISA, "call": arguments are .param variables, registers or constants, and results are .param
+// variables or registers. Registers and constants go through slots like those of .param variables.
 class CallOperands {
  public:
   explicit CallOperands(Lowering& lowering) : lowering_(lowering) {}
 
-  // A register or a constant is stored to its slot. `formal`: the function's, if it is known.
+  // Stores registers and constants to their slots. `formal`: the function's parameters, if it is
+  // known.
   std::vector<Function::Slot> arguments(const Operand& list,
                                         std::span<const Function::Slot> formal) {
     return slots(list, [&](const Operand& each, std::size_t i) {
       if (each.kind == Operand::Kind::kNumber) {
-        // As many of its bytes are passed as the parameter has.
+        // The parameter's size determines how many of its bytes are passed.
         constexpr std::uint32_t kBytes = 8;
         const bool is_float = each.number == Number::kDouble && i < formal.size() &&
                               formal[i].size == sizeof(float);
@@ -240,7 +242,7 @@ class CallOperands {
     });
   }
 
-  // A register is loaded by load_results(), after the call.
+  // load_results() loads registers after the call.
   std::vector<Function::Slot> results(const Operand& list) {
     return slots(list, [&](const Operand& each, std::size_t) {
       if (each.kind != Operand::Kind::kName) lowering_.fail("Variable expected in 'call'");
@@ -297,7 +299,7 @@ class CallOperands {
   std::vector<Load> loads_;
 };
 
-// Of registers; what .param variables pass is a matter of their bytes.
+// Checks the sizes of registers. For .param variables, only the bytes count.
 void check_sizes(Lowering& lowering, const Operand& list, const std::vector<Function::Slot>& given,
                  const std::vector<Function::Slot>& formal) {
   for (std::size_t i = 0; i < given.size(); ++i) {
@@ -378,7 +380,7 @@ void lower_call(Lowering& lowering) {
   passed.load_results();
 }
 
-// bar and barrier: .sync, .arrive, .red, and bar.warp.sync, which is another family's.
+// bar and barrier: .sync, .arrive, .red. bar.warp.sync belongs to another family.
 bool lower_barrier(Lowering& lowering) {
   if (lowering.has_modifier("warp") || lowering.has_modifier("cluster")) return false;
   const bool is_bar = lowering.opcode() == "bar";

@@ -254,7 +254,7 @@ class FunctionLowering::Impl final : public Lowering {
         scopes_.pop_back();
         return;
       case Item::Kind::kLabel: {
-        // Labels are known within their block, so two blocks may have labels of one name.
+        // A label's scope is its block, so two blocks may have labels of the same name.
         std::vector<Label>& labels = labels_[item.label];
         for (const Label& each : labels) {
           if (each.scope != scopes_.back().id) continue;
@@ -319,7 +319,7 @@ class FunctionLowering::Impl final : public Lowering {
     }
   }
 
-  // Array elements become addresses in bytes: of mov as a value, of others to access.
+  // Array elements become byte addresses: values for mov, accessed memory for other instructions.
   Instruction with_bytes(const Instruction& instruction) {
     Instruction result = instruction;
     for (Operand& each : result.operands) {

@@ -11,7 +11,7 @@
 
 namespace halyard::inline v0::sim::ptx::HALYARD_PTX_ISA {
 
-inline constexpr std::uint16_t kHalfNan = 0x7fff;  // also of bf16
+inline constexpr std::uint16_t kHalfNan = 0x7fff;  // bf16 has the same
 
 inline float half_to_float(std::uint16_t half) {
   const std::uint32_t sign = std::uint32_t{half & 0x8000u} << 16;
@@ -47,8 +47,8 @@ inline std::uint16_t float_to_bfloat(float value) {
   return static_cast<std::uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? kHalfNan : rounded);
 }
 
-// To float, so that rounding the result again to fewer bits rounds `value` correctly: if it is not
-// exact, its last bit is 1.
+// Converts to float such that rounding the result again to fewer bits rounds `value` correctly: if
+// the result is not exact, its last bit is 1.
 inline float double_to_odd_float(double value) {
   const auto nearest = static_cast<float>(value);
   if (static_cast<double>(nearest) == value || value != value) return nearest;
@@ -70,7 +70,7 @@ inline double fma_to_odd(double a, double b, double c) {
   return std::bit_cast<double>(bits | 1);
 }
 
-// How f16 and bf16 differ.
+// The differences between f16 and bf16.
 struct HalfFormat {
   static constexpr std::uint16_t kSmallestNormal = 0x0400;
   static float to_float(std::uint16_t bits) { return half_to_float(bits); }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For families of instructions that compute each lane by itself. Their sources are compiled once
-// for each instruction set of the host, in a namespace of its own: HALYARD_PTX_ISA.
+// Helpers for families of instructions that compute each lane independently. Their sources are
+// compiled once for each instruction set of the host, each time in its own namespace,
+// HALYARD_PTX_ISA.
 #pragma once
 
 #include <bit>
@@ -116,7 +117,7 @@ Handler for_bits(Type type) {
   return nullptr;
 }
 
-// Emits d, a, b, c of one type.
+// Emits d, a, b, c, all of the same type.
 inline Ins& emit_same(Lowering& lowering, Handler run, Type type, std::size_t sources) {
   if (run == nullptr) lowering.fail_modifier();
   lowering.expect_operands(sources + 1, sources + 1);

@@ -59,7 +59,7 @@ Handler pick_binary(Type type) {
                            : nullptr;
 }
 
-// Shifts take 32-bit amounts, and amounts beyond the width act as the width.
+// Shift amounts have 32 bits; amounts beyond the width act like the width.
 template <class T>
 void shift_left(Warp& warp, const Ins& ins) {
   const T* const a = warp.in<T>(ins.a);
@@ -135,7 +135,7 @@ void insert(Warp& warp, const Ins& ins) {
   });
 }
 
-// Results of 32 bits.
+// Operations with 32-bit results.
 template <class T>
 void count_ones(Warp& warp, const Ins& ins) {
   const T* const a = warp.in<T>(ins.a);
@@ -224,7 +224,8 @@ void permute(Warp& warp, const Ins& ins) {
   });
 }
 
-// The table is ins.flags; with e, a predicate of the result too: count 0: or, 1: and.
+// The table is ins.flags. If e is set, it gets a predicate of the result, combined by "or" if count
+// is 0 and by "and" if it is 1.
 void lop3(Warp& warp, const Ins& ins) {
   const auto* const a = warp.in<std::uint32_t>(ins.a);
   const auto* const b = warp.in<std::uint32_t>(ins.b);

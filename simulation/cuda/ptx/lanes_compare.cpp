@@ -96,7 +96,7 @@ LaneMask compare_lanes(Warp& warp, const Ins& ins) {
       [&](unsigned lane) { return compare<C>(value_of(a[lane]), value_of(b[lane])); });
 }
 
-// Applies c, if there is one: count says how.
+// Combines the value with c, if present, as count selects.
 LaneMask combine(Warp& warp, const Ins& ins, LaneMask value) {
   if (static_cast<Combine>(ins.count) == Combine::kNone) return value;
   const LaneMask c = warp.predicate(ins.c) ^ ((ins.flags & kNegatedC) != 0 ? kAllLanes : 0);
@@ -119,7 +119,7 @@ void setp(Warp& warp, const Ins& ins) {
   if (ins.e != kNoSlot) warp.set_predicate(ins.e, second);
 }
 
-// ins.imm: the value for true, of 32 or 16 bits.
+// ins.imm: the value for true, which has 32 or 16 bits.
 template <Comparison C, class T>
 void set(Warp& warp, const Ins& ins) {
   const LaneMask value = combine(warp, ins, compare_lanes<C, T>(warp, ins));

@@ -11,7 +11,7 @@ namespace halyard::inline v0::sim::ptx::HALYARD_PTX_ISA {
 namespace {
 
 enum class Rounding : std::uint8_t {
-  kDefault,  // to nearest between floats, exact or truncating else
+  kDefault,  // to nearest between floats, otherwise exact or truncating
   kNearest,
   kZero,
   kDown,
@@ -52,7 +52,7 @@ int host_mode(Rounding rounding) {
   }
 }
 
-// A conversion that the host rounds as `rounding` says.
+// A conversion that the host rounds according to `rounding`.
 template <class To, class From>
 To cast_rounded(From value, Rounding rounding) {
   const int mode = host_mode(rounding);
@@ -71,7 +71,7 @@ std::uint16_t round_to_half(double value, Rounding rounding) {
   const double nearest = Format::to_float(bits);
   if (value != value || nearest == value) return bits;
   const bool is_negative = std::signbit(value);
-  const bool is_above = nearest > value;  // and else below
+  const bool is_above = nearest > value;  // otherwise below
   const bool is_away = is_above != is_negative;
   const auto toward_zero = [&] { return static_cast<std::uint16_t>(bits - 1); };
   const auto away = [&] { return static_cast<std::uint16_t>(bits + 1); };
@@ -111,12 +111,12 @@ inline float flush(float value) {
 template <class To, class From>
 To to_integer(From value, Rounding rounding) {
   if (value != value) {
-    // 0 for conversions among 32 bits and less, else the top bit.
+    // 0 for conversions between types of at most 32 bits, otherwise the top bit.
     const bool is_wide = sizeof(From) == 8 || sizeof(To) == 8;
     return is_wide ? static_cast<To>(std::uint64_t{1} << (8 * sizeof(To) - 1)) : To{0};
   }
   value = rounding <= Rounding::kUp ? std::trunc(value) : round_to_integer(value, rounding);
-  // Both bounds are powers of two, and exact.
+  // Both bounds are zero or powers of two, so they are exact.
   const From low = static_cast<From>(std::numeric_limits<To>::min());
   const From high = std::ldexp(From{1}, std::numeric_limits<To>::digits);
   if (value <= low) return std::numeric_limits<To>::min();
@@ -189,7 +189,7 @@ To convert_value(From from, Rounding rounding, std::uint8_t flags) {
   }
 }
 
-// The value of a register of `width` bytes, as the type it is read as.
+// The value of a register of `width` bytes, read as T.
 template <class T>
 T read(const std::byte* from, std::uint32_t width, unsigned lane) {
   T value;
@@ -215,7 +215,7 @@ void convert(Warp& warp, const Ins& ins) {
   const std::byte* const a = warp.in<std::byte>(ins.a);
   std::byte* const d = warp.at<std::byte>(ins.d);
   const auto rounding = static_cast<Rounding>(ins.imm);
-  // Conversions that one instruction of the host makes.
+  // Conversions that are a single instruction of the host.
   if constexpr (!kIsHalf<From> && !kIsHalf<To> && sizeof(From) > 1 && sizeof(To) > 1 &&
                 !(std::is_floating_point_v<From> && std::is_integral_v<To>)) {
     if (ins.flags == 0 && rounding <= Rounding::kNearest && ins.count == sizeof(From) &&

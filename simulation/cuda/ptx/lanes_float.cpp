@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // f32 and f64. Approximations (.approx) are the host's functions, rounded once: they are within
-// NVIDIA's bounds but not its bits.
+// NVIDIA's error bounds, but not bit-identical.
 #include <cfenv>
 #include <string>
 
@@ -17,7 +17,7 @@ constexpr Bits<T> kSign = Bits<T>{1} << (8 * sizeof(T) - 1);
 
 template <class T>
 T canonical(T value) {
-  // f32 instructions have one NaN; those of f64 keep payloads.
+  // f32 instructions have a canonical NaN; f64 instructions keep payloads.
   if constexpr (sizeof(T) == 4) {
     return value == value ? value : std::bit_cast<float>(0x7fffffffu);
   } else {
@@ -39,7 +39,7 @@ template <class T, bool Ftz, bool Sat>
 T finished(T value) {
   value = canonical(flushed<T, Ftz>(value));
   if constexpr (Sat) {
-    value = value > 0 ? value : T{0};  // NaN too
+    value = value > 0 ? value : T{0};  // as does NaN
     value = value < 1 ? value : T{1};
   }
   return value;
@@ -90,7 +90,7 @@ struct Reciprocal {
 struct ReciprocalRoot {
   template <class T>
   static T run(T a) {
-    // Correctly rounded but for ties.
+    // Correctly rounded, except for ties.
     if constexpr (sizeof(T) == 4) return static_cast<float>(1 / std::sqrt(double{a}));
     return 1 / std::sqrt(a);
   }
@@ -111,7 +111,7 @@ struct HyperbolicTangent {
   static float run(float a) { return std::tanh(a); }
 };
 
-// Zeros have an order, and a number is preferred to NaN.
+// -0 is less than +0, and a number is preferred to NaN.
 struct Minimum {
   template <class T>
   static T run(T a, T b) {
@@ -165,8 +165,8 @@ void compute(Warp& warp, const Ins& ins) {
   });
 }
 
-// Rounds as ins.imm says, by the host's rounding mode. Volatile keeps the compiler from moving the
-// operation out of it.
+// Rounds according to ins.imm, by the host's rounding mode. Volatile keeps the compiler from moving
+// the operation out of it.
 template <class T, class Op, unsigned Sources, bool Ftz, bool Sat>
 void compute_directed(Warp& warp, const Ins& ins) {
   const T* const a = warp.in<T>(ins.a);
@@ -209,7 +209,7 @@ Handler pick(bool is_directed, bool is_ftz, bool is_sat) {
   }
 }
 
-// The host's mode; FE_TONEAREST where nothing else is named.
+// Takes the rounding modifier; returns the host's mode, by default FE_TONEAREST.
 int take_rounding(Lowering& lowering) {
   if (lowering.take("rz")) return FE_TOWARDZERO;
   if (lowering.take("rm")) return FE_DOWNWARD;
@@ -232,7 +232,7 @@ void lower_arithmetic(Lowering& lowering) {
       .imm = rounding;
 }
 
-// f32 only.
+// For f32 only.
 template <class Op>
 void lower_approximate(Lowering& lowering) {
   if (!lowering.take("approx")) lowering.fail_modifier();
@@ -356,7 +356,7 @@ void lower_test(Lowering& lowering) {
 
 bool lower_float(Lowering& lowering) {
   const std::string_view opcode = lowering.opcode();
-  // Mixed forms such as fma.rn.f32.f16 do not exist for the targets that are supported.
+  // Mixed forms such as fma.rn.f32.f16 do not exist for the supported targets.
   const bool is_float = lowering.has_modifier("f32") || lowering.has_modifier("f64");
   if (!is_float) return false;
   if (opcode == "add") {

@@ -25,8 +25,8 @@ std::uint16_t finish(float value, std::uint8_t flags) {
   return flush<Format>(Format::from_float(value), flags);
 }
 
-// Sums and products of halves are exact enough as floats: 24 bits are more than twice the bits of
-// a half and two, so rounding again gives the correct result.
+// Sums and products of halves are computed as floats and rounded again, which gives the correct
+// result, because 24 bits are at least twice the bits of a half plus two.
 struct Add {
   static float run(float a, float b, float) { return a + b; }
 };
@@ -95,7 +95,7 @@ void compute(Warp& warp, const Ins& ins) {
   });
 }
 
-// 0x8000 flips the sign of each half; without `flip` it is cleared.
+// Flips the sign bit, 0x8000, of each half, or clears it without `flip`.
 template <class Word, bool Flip>
 void change_sign(Warp& warp, const Ins& ins) {
   const Word* const a = warp.in<Word>(ins.a);

@@ -11,7 +11,7 @@ namespace {
 
 template <class T>
 using Unsigned = std::make_unsigned_t<T>;
-// Twice as wide, of the same signedness.
+// The type of twice the width and the same signedness.
 template <class T>
 struct Doubled;
 template <>
@@ -210,8 +210,8 @@ void mad_wide(Warp& warp, const Ins& ins) {
 }
 
 // add.cc, addc, sub.cc, subc and mad.cc, madc with products of either half. A subtraction adds the
-// complement, so that its carry is 1 where nothing is borrowed: nvcc's division of 128 bits reads
-// the carry of sub.cc with addc, and ptxas compiles it to this. Of Ins::flags:
+// complement, so that its carry is 1 if there is no borrow: nvcc's 128-bit division reads the carry
+// of sub.cc with addc, and ptxas compiles it this way. Of Ins::flags:
 enum CarryFlags : std::uint8_t {
   kReadsCarry = 1,
   kWritesCarry = 2,

@@ -19,7 +19,7 @@ std::size_t word_end(std::string_view text, std::size_t at) {
   return at;
 }
 
-// Also signs of exponents: 1.5e-3.
+// Includes signs of exponents: 1.5e-3.
 std::size_t number_end(std::string_view text) {
   const bool is_decimal =
       text.size() < 2 || text[0] != '0' || is_digit(text[1]) || text[1] == '.' || text[1] == 'e';

@@ -19,7 +19,7 @@ std::uint64_t bytes_of(const Declaration& declaration);
 std::uint32_t alignment_of(const Declaration& declaration);
 
 // Lowers the body of `syntax` into `program.functions[index]`. `symbols` are those of its text.
-// `shared_bytes` is where its own shared variables begin, and then where they end.
+// `shared_bytes` is the offset at which its own shared variables begin; on return, their end.
 class FunctionLowering {
  public:
   explicit FunctionLowering(Module::Program& program);

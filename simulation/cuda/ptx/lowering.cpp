@@ -12,7 +12,7 @@
 namespace halyard::inline v0::sim::ptx {
 namespace {
 
-// Constants take 32 copies: this bounds them to 64 MiB, whatever the text.
+// Each constant is stored 32 times. This bounds them to 64 MiB for any text.
 constexpr std::size_t kMostConstantBytes = std::size_t{64} << 20;
 
 // Bytes of a lane of a register of this type.

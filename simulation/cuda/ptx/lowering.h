@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From one instruction's syntax to its Ins. Each family of instructions has a function that either
-// emits code for an opcode it knows or returns false.
+// Converts the syntax of an instruction to its Ins. Each family of instructions has a function that
+// emits code for the opcodes it knows and returns false for others.
 #pragma once
 
 #include <optional>
@@ -49,10 +49,10 @@ class Lowering {
   bool has_operand(std::size_t i) const { return i < instruction_->operands.size(); }
   void expect_operands(std::size_t least, std::size_t most);
 
-  // Modifiers, each of which some call must take: others are errors.
+  // Take modifiers. Modifiers that no call takes are errors.
   bool take(std::string_view modifier);
   std::optional<std::string_view> take_any(std::span<const std::string_view> modifiers);
-  Type take_type();  // the first modifier that is a type; an error if there is none
+  Type take_type();  // the first modifier that is a type; without one, an error
   std::optional<Type> take_type_if();
   bool has_modifier(std::string_view modifier) const;
 
@@ -71,11 +71,11 @@ class Lowering {
   virtual Slot temporary(std::uint32_t bytes) = 0;
   // Bytes in the function's local memory.
   virtual std::uint32_t local_slot(std::uint32_t bytes) = 0;
-  // Copies a register to them, or back. `bytes`: 2, 4, 8 or 16.
+  // Copy a register to local memory, or back. `bytes`: 2, 4, 8 or 16.
   void emit_local_store(std::uint32_t offset, Slot from, std::uint32_t bytes);
   void emit_local_load(Slot to, std::uint32_t offset, std::uint32_t bytes);
 
-  // Fills a, imm, flags and space. `space`: what the instruction names, if anything.
+  // Fills a, imm, flags and space. `space`: the state space that the instruction names, if any.
   void address(const Operand& operand, Ins& ins, std::optional<MemorySpace> space);
 
   // d = the address of a variable or function, as `mov` gives it; d has 4 or 8 bytes.
@@ -86,7 +86,7 @@ class Lowering {
   Ins& emit(Handler run, Slot d = kNoSlot, Slot a = kNoSlot, Slot b = kNoSlot, Slot c = kNoSlot);
 
   [[noreturn]] void fail(std::string message) const;
-  [[noreturn]] void fail_modifier() const;  // a combination that is not in the specification
+  [[noreturn]] void fail_modifier() const;  // of a combination that the specification lacks
 
   Module::Program& program() { return program_; }
   bool is_in_entry() const { return is_in_entry_; }
@@ -115,7 +115,7 @@ inline constexpr std::uint8_t kAddressLocal = 4;     // the running function's l
 
 // A register that a warp has from its start.
 std::optional<Special> special_of(std::string_view name, std::string_view component);
-// Of .x .y .z .w and .r .g .b .a; UINT32_MAX for others.
+// The index of .x .y .z .w or .r .g .b .a; UINT32_MAX for others.
 std::uint32_t component_index(std::string_view component);
 
 // Dynamic shared memory begins here in every kernel: above any static shared memory.
@@ -127,7 +127,7 @@ std::optional<MemorySpace> take_space(Lowering& lowering);
 // Functions that the driver provides.
 enum class Builtin : std::uint8_t { kPrint, kAllocate, kFree, kAssertFail };
 
-// The families. Those of a namespace per instruction set are compiled for each.
+// The families of instructions. Those in a namespace per instruction set are compiled for each set.
 bool lower_memory(Lowering& lowering);
 bool lower_atomic(Lowering& lowering);
 bool lower_control(Lowering& lowering);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A warp while it executes: what the handlers of instructions see.
+// The state of an executing warp, as the handlers of instructions see it.
 #pragma once
 
 #include <array>
@@ -62,11 +62,11 @@ struct AsyncCopy {
 
 struct Warp {
   std::array<std::byte*, kBases> bases{};
-  LaneMask exec = 0;        // lanes that execute the current instruction
-  LaneMask active = 0;      // lanes of the running split; a handler may change it
-  std::uint32_t pc = 0;     // of the next instruction; a handler may change it
-  std::uint32_t limit = 0;  // the running split looks at the others when its pc reaches this
-  std::uint32_t call = 0;   // of the running split
+  LaneMask exec = 0;                   // lanes that execute the current instruction
+  LaneMask active = 0;                 // lanes of the running split; a handler may change it
+  std::uint32_t pc = 0;                // the next instruction; a handler may change it
+  std::uint32_t limit = 0;             // at this pc the running split checks the other splits
+  std::uint32_t call = 0;              // of the running split
   std::uint32_t frame = 0, local = 0;  // of the running call
   bool is_forced = false;
   bool is_paused = false;  // no lanes to run until a barrier opens
@@ -125,13 +125,13 @@ struct Warp {
                      Access access, unsigned lane);
 
   // Control, in schedule.cpp. Each is called by the handler of an instruction.
-  void jump(std::uint32_t target);  // the lanes of exec; the others go on
+  void jump(std::uint32_t target);  // only the lanes of exec
   void leave(LaneMask lanes);       // threads end
-  // `threads` 0: all of the block. `values`: of the predicate of bar.red.
+  // `threads`: 0 for all of the block. `values`: the predicate of bar.red.
   void wait_at_barrier(const Ins& ins, unsigned barrier, std::uint32_t threads, LaneMask values);
   void arrive_at_barrier(unsigned barrier, std::uint32_t threads);
-  // Whether all lanes of `wanted` that are alive execute. If not, they wait, and will execute the
-  // instruction again.
+  // Returns true if all living lanes of `wanted` execute the instruction. Otherwise they wait, and
+  // execute the instruction again later.
   bool gather(const Ins& ins, LaneMask wanted) {
     return (wanted & alive & ~exec) == 0 || gather_others(ins, wanted);
   }
@@ -140,7 +140,7 @@ struct Warp {
   void split_off(LaneMask lanes, std::uint32_t at);
   void enter(const Ins& ins, const Call& call, std::uint32_t function);
   void return_from();
-  // Chooses the split that runs next. False: none can.
+  // Chooses the split that runs next. Returns false if no split can run.
   bool choose();
   void force();
   // Executes up to `slice` instructions; returns how many.
@@ -152,8 +152,8 @@ struct Warp {
   bool is_in_use(std::uint32_t searched) const;
 };
 
-// f(lane) for all lanes; its results go to the lanes that execute. f runs for the others as well,
-// so it must be defined for any values.
+// f(lane) for all lanes; results are written only for the lanes that execute. f also runs for the
+// other lanes, so it must be defined for all values.
 template <class D, class F>
 inline void each_lane(Warp& warp, D* d, F f) {
   alignas(64) D result[kLanes];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// mma.sync, ldmatrix, stmatrix, movmatrix. Sums of floats are made in double and rounded once;
+// mma.sync, ldmatrix, stmatrix, movmatrix. Sums of floats are computed in double and rounded once;
 // NVIDIA's hardware specifies neither order nor rounding.
 #include <algorithm>
 #include <array>
@@ -354,9 +354,9 @@ bool take_element(Lowering& lowering, Element& element) {
 
 namespace {
 
-// Every combination that instructions may name, so that handlers share one table.
+// All combinations that instructions may name, so that handlers share a table.
 const std::vector<Shape>& all_shapes() {
-  // Never ends: streams may still run kernels when the process ends.
+  // Never destroyed: streams may still run kernels when the process ends.
   static const auto* const shapes = new std::vector<Shape>([] {
     std::vector<Shape> result;
     const auto add = [&](unsigned m, unsigned k, Element a, Element b, Element c, Element d) {

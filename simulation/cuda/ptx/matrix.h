@@ -37,7 +37,7 @@ struct Shape {
 unsigned bits_of(Element element);
 bool take_shape(Lowering& lowering, Shape& shape);
 bool lower_wmma(Lowering& lowering);
-bool take_element(Lowering& lowering, Element& element);    // the next that is one
+bool take_element(Lowering& lowering, Element& element);    // the next modifier that is an element
 std::optional<std::size_t> find_shape(const Shape& shape);  // nullopt: no such instruction
 const Shape* shape_of(std::int64_t index);
 

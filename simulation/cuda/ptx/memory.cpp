@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ld, st and their like.
+// ld, st and similar instructions.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -12,14 +12,14 @@
 namespace halyard::inline v0::sim::ptx {
 namespace {
 
-// Of Ins::flags, beside those of addresses.
+// Bits of Ins::flags, in addition to those of addresses.
 constexpr std::uint8_t kStrong = 0x10;  // volatile, relaxed, acquire, release
 
 Slot data_slot(const Warp& warp, const Ins& ins, unsigned i) {
   return ins.count == 1 ? ins.d : warp.program->slots[ins.extra + i];
 }
 
-// The bytes of all lanes, if these follow each other from lane 0 on; else null.
+// The bytes of all lanes if they are contiguous, starting with lane 0; otherwise null.
 template <class M>
 std::byte* find_row(Warp& warp, const Ins& ins, const Addresses& addresses, bool is_write) {
   if (warp.exec != kAllLanes || ins.count != 1 || ins.space == MemorySpace::kLocal) return nullptr;
@@ -34,7 +34,7 @@ std::byte* find_row(Warp& warp, const Ins& ins, const Addresses& addresses, bool
   return find_in_space(warp, ins.space, first, kLanes * sizeof(M), is_write, 0);
 }
 
-// The bytes of one lane, or null after a failure.
+// The bytes that a lane accesses, or null after a failure.
 inline std::byte* find_lane(Warp& warp, const Ins& ins, std::uint64_t address, std::uint32_t size,
                             Warp::Access access, unsigned lane) {
   if ((address & (size - 1)) == 0 && warp.block->checks == nullptr) [[likely]] {
@@ -375,7 +375,7 @@ bool lower_memory(Lowering& lowering) {
     ins.imm = static_cast<std::int64_t>(window_of(*space));
   } else if (opcode == "prefetch" || opcode == "prefetchu" || opcode == "discard" ||
              opcode == "applypriority") {
-    // Hints. discard makes the bytes undefined, so they may stay as they are.
+    // Hints. discard makes the bytes undefined, so it need not change them.
     constexpr std::string_view kWords[] = {"global",    "local",          "L1",
                                            "L2",        "param",          "const",
                                            "tensormap", "L2::evict_last", "L2::evict_normal"};

@@ -45,7 +45,7 @@ class Linker {
     program_->version = files_[0].version;
     program_->target = files_[0].target;
     symbols_.resize(files_.size());
-    // Definitions first, then what refers to those of other texts.
+    // Definitions first, then extern declarations, which may refer to other texts.
     for (const bool is_extern : {false, true}) {
       for (std::size_t i = 0; i < files_.size(); ++i) declare_file(i, is_extern);
     }
@@ -152,7 +152,7 @@ class Linker {
   }
 
   static void add(const Declaration& each, const Symbol& symbol, Symbols& symbols) {
-    // An extern declaration may precede the definition in one text.
+    // An extern declaration may precede the definition in the same text.
     const auto [found, is_new] = symbols.try_emplace(each.name, symbol);
     if (!is_new && !each.is_extern) {
       throw SyntaxError{each.line, "Duplicate definition of '" + std::string(each.name) + "'"};
@@ -173,7 +173,7 @@ class Linker {
         symbol.kind = Symbol::Kind::kBuiltin;
         symbol.index = static_cast<std::uint32_t>(*builtin);
       } else {
-        return;  // an error where something calls it
+        return;  // an error only if it is called
       }
       symbols.emplace(each.name, symbol);
       return;
@@ -268,7 +268,7 @@ class Linker {
 
   static std::uint32_t register_limit(const FunctionSyntax& syntax, const Entry& entry,
                                       const Limits& limits) {
-    // So many that `threads` fit a multiprocessor, in the units in which they are given.
+    // The largest register count with which `threads` fit a multiprocessor, in allocation units.
     const auto for_threads = [](std::uint64_t threads) {
       constexpr std::uint64_t kOfAMultiprocessor = 65536, kUnit = 8;
       const std::uint64_t whole = aligned(std::max<std::uint64_t>(threads, 1), kLanes);
@@ -347,7 +347,8 @@ class Linker {
     }
   }
 
-  // Functions first: their shared variables precede those of every entry that calls anything.
+  // Functions first, because their shared variables precede those of every entry that calls
+  // functions.
   void lower_files() {
     FunctionLowering lowering(*program_);
     for (std::size_t i = 0; i < bodies_.size(); ++i) {

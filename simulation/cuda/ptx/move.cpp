@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// mov: registers, addresses, clocks, and vectors packed into one register.
+// mov: registers, addresses, clocks, and vectors packed into a register.
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -21,7 +21,7 @@ void move_predicate(Warp& warp, const Ins& ins) {
   warp.set_predicate(ins.d, warp.predicate(ins.a));
 }
 
-// A special register in one of another width.
+// Moves a special register to a register of another width.
 template <class T>
 void move_special(Warp& warp, const Ins& ins) {
   const auto* const a = warp.in<std::uint32_t>(ins.a);
@@ -67,7 +67,7 @@ void move_clock(Warp& warp, const Ins& ins) {
   each_lane(warp, warp.at<T>(ins.d), [&](unsigned) { return static_cast<T>(value); });
 }
 
-// {a, b, ...} to one register of `imm` bytes; ins.extra has `count` slots.
+// Packs {a, b, ...} into a register of `imm` bytes; ins.extra has `count` slots.
 template <class Element, class Whole>
 void pack(Warp& warp, const Ins& ins) {
   Whole* const d = warp.at<Whole>(ins.d);

@@ -11,7 +11,8 @@ namespace halyard::inline v0::sim::ptx {
 namespace {
 
 constexpr std::uint64_t kMostElements = std::uint64_t{1} << 32;
-// ptxas has no documented limit of nesting; the lowering recurses for none of it, vectors do.
+// ptxas has no documented nesting limit. Only vectors need a limit, because the parser recurses for
+// them.
 constexpr int kMostVectorDepth = 4;
 
 class Parser {
@@ -81,7 +82,7 @@ class Parser {
     } while (in_.skip(","));
   }
 
-  // Directives about the source text and for ptxas alone.
+  // Skips directives about the source text, and directives that only affect ptxas.
   bool skip_debug() {
     if (in_.at(".file")) {
       in_.take();
@@ -175,7 +176,7 @@ class Parser {
       } else if (word == "v4") {
         result.vector = 4;
       } else if (word == "ptr") {
-        // The rest describes what the pointer points at.
+        // The rest describes the memory that the pointer points to.
         while (in_.at_kind(Token::Kind::kDotWord)) {
           if (in_.take().text == ".align") in_.integer();
         }
@@ -400,7 +401,7 @@ class Parser {
           } while (in_.skip(","));
           in_.expect(";");
         } else if (in_.skip(".callprototype")) {
-          // The call itself says how many bytes it passes.
+          // The call itself determines how many bytes it passes.
           add(Item::Kind::kTargets).label = word.text;
           while (!in_.at(";") && !in_.at_kind(Token::Kind::kEnd)) in_.take();
           in_.expect(";");

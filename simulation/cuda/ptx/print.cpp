@@ -35,7 +35,7 @@ void append(std::string& out, const std::string& specification, int width, int p
   std::array<char, 2 * kMostWidth + 512> text{};
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-  // The specification is made here from checked parts: flags, "*.*", length and conversion.
+  // The format is built from checked parts: flags, "*.*", length and conversion.
   const int size =
       std::snprintf(text.data(), text.size(), specification.c_str(), width, precision, value);
 #pragma GCC diagnostic pop
@@ -115,7 +115,7 @@ std::string format_print(
                std::string(1, static_cast<char>(arguments.take<std::int32_t>())).c_str());
         break;
       case 'p': {
-        // As the host's printf writes it.
+        // Formatted like the host's printf.
         const auto address = static_cast<unsigned long long>(arguments.take<std::uint64_t>());
         if (address == 0) {
           append(out, head + "s", width, precision, "(nil)");
@@ -126,7 +126,7 @@ std::string format_print(
       }
       case 's': {
         const auto text = read_string(arguments.take<std::uint64_t>());
-        // The buffer bounds what a conversion writes, so long strings go past it.
+        // The conversion buffer is limited, so strings without a width or precision bypass it.
         if (text && width == 0 && precision < 0) {
           out += *text;
         } else {

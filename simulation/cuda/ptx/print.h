@@ -11,8 +11,8 @@
 
 namespace halyard::inline v0::sim::ptx {
 
-// What vprintf writes: arguments lie in `arguments` as in a C struct of them, integers of 4 or 8
-// bytes and doubles. `read_string` returns the string at an address, for %s.
+// The output of vprintf. `arguments` has the layout of a C struct of integers of 4 or 8 bytes and
+// doubles. `read_string` returns the string at an address, for %s.
 std::string format_print(
     std::string_view format, std::span<const std::byte> arguments,
     const std::function<std::optional<std::string>(std::uint64_t)>& read_string);

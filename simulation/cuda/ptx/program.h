@@ -22,8 +22,8 @@ struct Warp;
 struct Ins;
 using Handler = void (*)(Warp&, const Ins&);
 
-// Where an operand is: a base in the low 2 bits, and a byte offset from it. A register is 32
-// consecutive values, one for each lane; a predicate is one mask.
+// The location of an operand: a base in the low 2 bits, and a byte offset from it. A register is 32
+// consecutive values, one for each lane; a predicate is a mask.
 using Slot = std::uint32_t;
 enum class Base : std::uint8_t { kFrame, kConstants, kSpecials, kSink };
 inline constexpr unsigned kBases = 4;

@@ -2,8 +2,8 @@
 //
 // PTX modules: parsed from text and executed on the host's processors.
 //
-// The specification is NVIDIA's "Parallel Thread Execution ISA", version 8.x, .address_size 64.
-// A module is decoded once and is immutable; any number of threads may run its entries at a time.
+// The specification is NVIDIA's "Parallel Thread Execution ISA", version 8.x, .address_size 64. A
+// module is decoded once and is immutable; any number of threads may run its entries concurrently.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ namespace halyard::inline v0::sim::ptx {
 
 using Extent = std::array<std::uint32_t, 3>;
 
-// Windows of generic addresses. Addresses that Memory knows must lie outside of them.
+// Windows of generic addresses. Addresses of Memory must lie outside of them.
 inline constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 56;
 inline constexpr std::uint64_t kSharedWindow = 1 * kWindowBytes;
 inline constexpr std::uint64_t kLocalWindow = 2 * kWindowBytes;
@@ -64,13 +64,13 @@ struct Variable {
   bool is_zero = true;      // it has no initialiser
 };
 
-// What options of the compiler ask of all kernels of a text; 0: nothing. A kernel's own directive
-// counts instead, unless `overrides`.
+// Limits that compiler options set for all kernels of a text; 0 is no limit. A kernel's own
+// directive takes precedence, unless `overrides`.
 struct Limits {
   std::uint32_t registers = 0;    // of a thread, at most
-  std::uint32_t threads = 0;      // a block of so many fits by its registers
+  std::uint32_t threads = 0;      // registers suffice for a block of so many
   std::uint32_t max_threads = 0;  // of a block
-  std::uint32_t min_blocks = 0;   // of `max_threads`, that fit a multiprocessor together
+  std::uint32_t min_blocks = 0;   // of `max_threads`, per multiprocessor
   bool overrides = false;
 
   bool operator==(const Limits&) const = default;
@@ -78,7 +78,7 @@ struct Limits {
 
 struct ParseOptions {
   std::uint32_t compute_capability = 80;  // major * 10 + minor; a higher .target is an error
-  std::span<const Limits> limits;         // of each text; none of those beyond its end
+  std::span<const Limits> limits;         // of each text; texts beyond its end have none
   std::size_t max_text_bytes = std::size_t{64} << 20;
 };
 
@@ -94,8 +94,8 @@ struct Parsed;
 
 class Module {
  public:
-  // Parses `texts` and links them: an .extern symbol of one may be defined by another. Texts may
-  // end with zero bytes. Never fails other than by its result, whatever the text.
+  // Parses `texts` and links them: a text may define .extern symbols of another. Texts may end with
+  // zero bytes. Any text is safe to parse: errors are only reported in the result.
   static Parsed parse(std::span<const std::string_view> texts, const ParseOptions& options = {});
   static Parsed parse(std::string_view text, const ParseOptions& options = {});
 
@@ -103,8 +103,8 @@ class Module {
   std::optional<std::size_t> find_entry(std::string_view name) const;
 
   std::span<const Variable> variables() const;
-  // A visible one, else one of a single text: nvcc declares those of whole programs without
-  // linkage.
+  // Finds a visible variable, or otherwise a variable that only a single text has, because nvcc
+  // declares variables of whole programs without linkage.
   std::optional<std::size_t> find_variable(std::string_view name) const;
 
   // The initial bytes of a variable, `size` of them. `addresses` has the address of each variable
@@ -133,7 +133,7 @@ struct Parsed {
   std::uint32_t line = 0;  // of the error, from 1; 0 without one
 };
 
-// One allocation: addresses [begin, end) are the bytes from `host` on. `begin` and `host` are equal
+// An allocation: the bytes of addresses [begin, end) start at `host`. `begin` and `host` are equal
 // modulo 16.
 struct Mapping {
   std::uint64_t begin = 0;
@@ -142,14 +142,14 @@ struct Mapping {
   bool writable = true;
 };
 
-// The device's memory, as a launch sees it. Called by all threads of a run at a time.
+// The device's memory, as a launch sees it. All threads of a run call it concurrently.
 class Memory {
  public:
   virtual ~Memory() = default;
   // The allocation that holds `address`, if any. A result is used until the run returns, so its
   // bytes must stay mapped until then.
   virtual std::optional<Mapping> find(std::uint64_t address) = 0;
-  // malloc and free of kernels. 0: no memory.
+  // malloc and free of kernels. allocate() returns 0 if there is no memory.
   virtual std::uint64_t allocate(std::uint64_t /*bytes*/) { return 0; }
   virtual bool release(std::uint64_t /*address*/) { return false; }
 };
@@ -163,8 +163,7 @@ struct Launch {
   std::span<const std::uint64_t> addresses;  // of each variable, as for initial_bytes
 };
 
-// What a program does that CUDA leaves undefined. Found in strict mode only, and does not end the
-// run.
+// Undefined behaviour of a program. Detected in strict mode only; does not end the run.
 enum class FindingKind : std::uint8_t {
   kSharedRace,        // two warps access a byte of shared memory, one writes, no barrier between
   kDivergentBarrier,  // an aligned barrier that not all lanes of the warp reach together

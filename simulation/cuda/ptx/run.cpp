@@ -14,7 +14,8 @@ namespace {
 
 // A warp's turn, in instructions.
 constexpr std::uint64_t kSlice = 4096;
-// A block that is not over after as many is put back, and another one begins: it may wait for it.
+// A block that has not ended after so many instructions is suspended, and another block begins,
+// because the first may wait for it.
 constexpr std::uint64_t kBlockSlice = 400'000;
 constexpr std::uint64_t kSharedSlice = 20'000;                      // while there are others
 constexpr std::size_t kMostResidentBytes = std::size_t{512} << 20;  // of a host thread's blocks
@@ -28,8 +29,8 @@ std::uint64_t mix(std::uint64_t value) {  // splitmix64
 
 __extension__ typedef unsigned __int128 Unsigned128;
 
-// The block that runs as number `index`: multiplication with a number that has no factor in common
-// with the count visits each once.
+// The block that runs as number `index`: multiplication by a number that is coprime to the count
+// visits each once.
 std::uint64_t permuted(std::uint64_t index, std::uint64_t count, std::uint64_t seed) {
   if (seed == 0 || count < 2) return index;
   std::uint64_t factor = mix(seed) % count | 1;
@@ -60,7 +61,7 @@ class Execution {
     most_resident_ = std::clamp<std::size_t>(kMostResidentBytes / bytes, 2, 2048);
   }
 
-  // Executes blocks until there are none left.
+  // Executes blocks until none is left.
   void work() {
     std::size_t next = 0;
     const bool must_admit_all = run_.program->functions[run_.function].uses_workspace;
@@ -183,7 +184,7 @@ class Execution {
     block.barriers = {};
     block.random = mix(run_.options->seed ^ mix(number));
     // Shared and local memory and registers begin undefined. In strict mode they are the same in
-    // every run; else registers keep what an earlier block of this thread left.
+    // every run; otherwise registers keep the values of an earlier block of this thread.
     std::ranges::fill(block.shared, std::byte{0});
     std::iota(block.order.begin(), block.order.end(), 0u);
     if (run_.options->seed != 0) {
@@ -224,7 +225,7 @@ class Execution {
     }
   }
 
-  // Runs the block's warps in turns. True: the block is over.
+  // Runs the block's warps in turns. Returns true once the block has ended.
   bool advance(Block& block, std::uint64_t slice) {
     const std::uint64_t end = block.executed + slice;
     while (block.executed < end) {
@@ -263,7 +264,8 @@ class Execution {
     return false;
   }
 
-  // All warps wait. Lanes that wait for lanes go on without them; threads at barriers cannot.
+  // Called if all warps wait. Lanes that wait for other lanes continue without them; threads at
+  // barriers cannot.
   bool force(Block& block) {
     for (Warp& warp : block.warps) {
       if (warp.alive == 0) continue;
@@ -354,7 +356,7 @@ void Run::report(FindingKind kind, const Block& block, std::uint32_t line, std::
                  const std::string& message) {
   const std::lock_guard lock(mutex);
   ++outcome.findings_count;
-  // One for each line and kind.
+  // At most one finding for each line and kind.
   const bool is_known = std::ranges::any_of(outcome.findings, [&](const Finding& each) {
     return each.kind == kind && each.place.line == line;
   });

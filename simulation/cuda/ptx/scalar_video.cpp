@@ -30,10 +30,10 @@ enum class Operation : std::uint8_t {
 };
 constexpr std::array<std::string_view, 6> kComparisons = {"eq", "ne", "lt", "le", "gt", "ge"};
 
-// What happens to the first result and c.
+// The second operation, which combines the first result with c.
 enum class Second : std::uint8_t { kNone, kMerge, kAdd, kMinimum, kMaximum };
 
-// Of a register: all of it, or the byte or half that a selector names.
+// A part of a register: all of it, or the byte or half that a selector names.
 struct Part {
   std::uint8_t shift = 0, bits = 32;
   bool is_signed = false;

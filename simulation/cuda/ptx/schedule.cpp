@@ -2,7 +2,7 @@
 //
 // Divergence, reconvergence and barriers. A warp runs the split with the deepest call and, among
 // those, with the lowest program counter, so that splits meet again where their paths join. Other
-// splits get a turn now and then: a lane may wait in a loop for another lane of its warp.
+// splits get an occasional turn, because a lane may wait in a loop for another lane of its warp.
 #include <algorithm>
 #include <bit>
 
@@ -92,7 +92,8 @@ bool Warp::choose() {
       is_paused = true;
       return false;
     }
-    // Lanes wait for others that are in other .sync instructions: undefined, so go on without.
+    // Lanes wait for lanes that are in other .sync instructions, which is undefined, so continue
+    // without them.
     best = 0;
     others[0].is_forced = true;
   }
@@ -147,7 +148,7 @@ void Warp::leave(LaneMask lanes) {
 
 void Warp::wait_at_barrier(const Ins& ins, unsigned barrier, std::uint32_t threads,
                            LaneMask values) {
-  // An aligned barrier is where the lanes of the warp meet, whatever paths they took to it.
+  // The lanes of the warp meet at an aligned barrier, whatever paths they took to it.
   if (ins.flags == 0 && !gather(ins, kAllLanes)) return;
   Run& run = *block->run;
   const auto first_thread = index * kLanes + static_cast<std::uint32_t>(std::countr_zero(exec));
@@ -197,7 +198,7 @@ void Block::check_barrier(unsigned barrier) {
       if (checks) checks->depart(warp.index, barrier);
       const Ins& ins = *split.ins;
       if (ins.d == kNoSlot) continue;
-      // bar.red; count says which.
+      // bar.red; count selects the operation.
       std::byte* const base = warp.bases[0];
       warp.bases[0] = base + warp.calls[split.call].frame - warp.frame;
       const bool all = at.votes == at.arrived, any = at.votes != 0;
@@ -262,8 +263,8 @@ void Warp::enter(const Ins& ins, const Call& to, std::uint32_t function) {
   const Function& callee = program->functions[function];
   const Activation caller = calls[call];
   const Function& from = program->functions[caller.function];
-  // Behind the registers of all calls, also those of other splits: lanes of registers with
-  // different widths overlap.
+  // The new frame follows the registers of all calls, including those of other splits, because the
+  // lanes of registers of different widths overlap.
   std::uint32_t new_frame = 0;
   for (const Activation& each : calls) {
     if (each.is_free) continue;
@@ -293,7 +294,7 @@ void Warp::enter(const Ins& ins, const Call& to, std::uint32_t function) {
                  false};
   const std::size_t needed = new_frame + callee.frame_bytes + kSlotAlignment;
   if (frames.size() < needed) {
-    // Registers move to where the new block's alignment wants them.
+    // Registers move to satisfy the alignment of the new block.
     std::vector<std::byte> larger(needed * 2);
     const auto shift_of = [](const std::vector<std::byte>& bytes) {
       return (kSlotAlignment - reinterpret_cast<std::uintptr_t>(bytes.data()) % kSlotAlignment) %

@@ -11,11 +11,11 @@
 
 namespace halyard::inline v0::sim::ptx {
 
-// A clock of each warp, which the warps that pass a barrier join. An access is ordered after
-// another warp's if the accessing warp's clock has reached that of the other at its access.
-// Accesses of one warp are ordered. Atomic and volatile accesses of a word order the warps that
-// make them. For each byte the last write and the last reads of four warps are kept, so a race with
-// an older read may go unnoticed, but every report is a race.
+// Each warp has a vector clock; a barrier joins the clocks of the warps that pass it. An access is
+// ordered after another warp's access if the accessing warp's clock has reached the other's clock
+// at that access. Accesses of the same warp are ordered. Atomic and volatile accesses of a word
+// order the warps that make them. For each byte the last write and the last reads of four warps are
+// kept, so a race with an older read may go unnoticed, but every report is a race.
 class SharedChecks {
  public:
   SharedChecks(std::size_t bytes, std::size_t warps);
@@ -26,7 +26,7 @@ class SharedChecks {
     std::uint32_t other_line = 0;
     bool other_is_write = false;
   };
-  // `offset`: in the bytes given to the constructor.
+  // `offset` is relative to the bytes given to the constructor.
   Race access(std::uint32_t warp, std::uint32_t line, std::size_t offset, std::size_t size,
               Warp::Access access);
   // An access that synchronizes: volatile, atomic, acquire or release.

@@ -36,7 +36,7 @@ std::optional<Special> special_of(std::string_view name, std::string_view compon
       {"%lanemask_gt", "", Special::kLanemaskGt},
       {"%dynamic_smem_size", "", Special::kDynamicSharedSize},
       {"%total_smem_size", "", Special::kTotalSharedSize},
-      // Clusters of one block.
+      // Each block is a cluster of its own.
       {"%is_explicit_cluster", "", Special::kZero},
   }};
   for (const Named& each : kNames) {

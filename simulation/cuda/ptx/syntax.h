@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The syntax of a PTX text: what parse_syntax() reads and the lowering takes.
+// The syntax of a PTX text, which parse_syntax() produces and the lowering consumes.
 #pragma once
 
 #include <cstdint>

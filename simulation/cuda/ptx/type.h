@@ -39,7 +39,7 @@ inline constexpr Type kF64{Kind::kFloat, 8};
 inline constexpr Type kF16{Kind::kFloat, 2};
 inline constexpr Type kBf16{Kind::kBfloat, 2};
 
-// Kind::kNone if `word` names no type.
+// Returns Kind::kNone if `word` is not a type.
 constexpr Type type_of(std::string_view word) {
   if (word == "pred") return kPredicateType;
   if (word == "f16x2") return {Kind::kHalf2, 4};

@@ -23,8 +23,8 @@ bool has_one_mask(Warp& warp, const Ins& ins) {
   return differences == 0;
 }
 
-// f(mask, lanes) for the executing lanes that name the same mask in Ins::e: the tiles of a warp
-// execute one instruction, each for itself.
+// f(mask, lanes) for the executing lanes that name the same mask in Ins::e: each tile of a warp
+// executes the instruction independently.
 template <class F>
 void each_mask(Warp& warp, const Ins& ins, F f) {
   const auto* const masks = warp.in<std::uint32_t>(ins.e);
@@ -82,7 +82,7 @@ void each_tile(Warp& warp, const Ins& ins, F f) {
   });
 }
 
-// Of an instruction whose result is that of all lanes of a tile.
+// Handler of an instruction whose result depends on all lanes of a tile.
 template <Handler Run>
 void in_tiles(Warp& warp, const Ins& ins) {
   if (!gather(warp, ins)) return;

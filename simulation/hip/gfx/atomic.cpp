@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Atomic operations on global memory, buffers and LDS. Those on memory that other host threads
-// share are atomic on the host; LDS belongs to one thread.
+// Atomic operations on global memory, buffers and LDS. Operations on memory that host threads share
+// are atomic on the host; LDS belongs to a single thread.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -48,7 +48,8 @@ T exchange(std::byte* bytes, bool is_shared, F update) {
   return std::bit_cast<T>(old);
 }
 
-// In memory a comparison's value lies above the new one; in LDS it has an operand of its own.
+// For memory, the value to compare with is in the high half of the operand; for LDS, it is a
+// separate operand.
 template <class Places, class T, auto kUpdate>
 void run_atomic(Wave& wave, const Ins& ins) {
   const Instruction& from = *ins.from;

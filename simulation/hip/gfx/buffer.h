@@ -10,7 +10,7 @@
 namespace halyard::inline v0::sim::gfx {
 
 struct BufferDescriptor {
-  // What is out of range reads 0 and is not written.
+  // The range check. Out of range, loads return 0 and stores are dropped.
   enum class Range : std::uint8_t {
     kStructured = 0,  // an index beyond the records, or an offset beyond the stride
     kIndex = 1,       // an index beyond the records

@@ -12,7 +12,7 @@ namespace halyard::inline v0::sim::gfx {
 namespace {
 
 constexpr std::string_view kMagic = "__CLANG_OFFLOAD_BUNDLE__", kCompressedMagic = "CCOB";
-// More is no bundle of kernels: damage that would take all memory.
+// A larger size indicates damage, which would otherwise exhaust memory.
 constexpr std::uint64_t kMaxInflated = std::uint64_t{2} << 30;
 
 bool starts_with(Bytes bytes, std::string_view magic) {
@@ -24,7 +24,7 @@ struct Entry {
   std::string_view id;
 };
 
-// The entry at `position`, which moves behind it.
+// Reads the entry at `position` and advances `position` past it.
 std::optional<Entry> read_entry(Bytes bytes, std::uint64_t& position) {
   const auto offset = read<std::uint64_t>(bytes, position);
   const auto size = read<std::uint64_t>(bytes, position + 8);
@@ -48,10 +48,10 @@ std::optional<TargetId> target_of_entry(std::string_view id) {
 
 struct CompressedHeader {
   std::uint16_t method = 0;
-  std::uint64_t header_size = 0, total_size = 0, inflated_size = 0;  // total 0: not said
+  std::uint64_t header_size = 0, total_size = 0, inflated_size = 0;  // total 0: absent
 };
 
-// clang, lib/Driver/OffloadBundler.cpp: version 1 has no size of its own, 3 has 64-bit sizes.
+// clang, lib/Driver/OffloadBundler.cpp: version 1 has no total size, version 3 has 64-bit sizes.
 std::optional<CompressedHeader> read_header(Bytes bytes) {
   const auto version = read<std::uint16_t>(bytes, 4);
   const auto method = read<std::uint16_t>(bytes, 6);
@@ -141,7 +141,7 @@ std::optional<std::vector<std::byte>> decompress_bundle(Bytes bytes, std::string
     return std::nullopt;
   }
   const Bytes content = bytes.subspan(header->header_size, end - header->header_size);
-  // deflate makes at most 1032 bytes of one; zstd may make more, but not of kernels.
+  // deflate expands by a factor of at most 1032; zstd can exceed that, but not with kernels.
   if (header->inflated_size / 65536 > content.size()) {
     error = "The compressed bundle's sizes contradict each other.";
     return std::nullopt;
@@ -185,10 +185,10 @@ std::size_t size_of_bundle(const std::byte* bytes) {
     const auto header = read_header(Bytes(bytes, 24));
     return header ? static_cast<std::size_t>(header->total_size) : 0;
   }
-  // Ends at the first byte that differs: the bytes may end there.
+  // The comparison ends at the first different byte, because the bytes may end there.
   if (std::strncmp(reinterpret_cast<const char*>(bytes), kMagic.data(), kMagic.size()) != 0)
     return 0;
-  // Each entry is read once the one before it has told where it starts.
+  // The header of each entry starts where the previous header and its name end.
   std::uint64_t position = kMagic.size() + 8, end = position;
   const std::uint64_t count = *read<std::uint64_t>(Bytes(bytes, position), kMagic.size());
   for (std::uint64_t i = 0; i != count; ++i) {

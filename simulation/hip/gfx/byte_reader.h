@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers and texts out of bytes that may be anything: every access is checked.
+// Reads numbers and texts from untrusted bytes: every access is checked.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace halyard::inline v0::sim::gfx {
 
 using Bytes = std::span<const std::byte>;
 
-// `size` bytes from `offset`, or nothing if they are not all there.
+// `size` bytes from `offset`, or nothing if they exceed `bytes`.
 inline std::optional<Bytes> part(Bytes bytes, std::uint64_t offset, std::uint64_t size) {
   if (offset > bytes.size() || size > bytes.size() - offset) return std::nullopt;
   return bytes.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
@@ -34,7 +34,7 @@ inline std::string_view text_of(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// The text at `offset` up to its zero, or nothing if it has none.
+// The zero-terminated text at `offset`, or nothing if there is no zero.
 inline std::optional<std::string_view> read_text(Bytes bytes, std::uint64_t offset) {
   if (offset >= bytes.size()) return std::nullopt;
   const std::string_view rest = text_of(bytes.subspan(static_cast<std::size_t>(offset)));

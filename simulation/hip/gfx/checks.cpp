@@ -23,8 +23,8 @@ std::string register_text(bool is_vector, unsigned index) {
 
 constexpr unsigned kMostCounted = 63;
 
-// Their high half may come from a register that nothing has written: where compilers want the low
-// half alone, as of a product of 32 bits.
+// The high half of their addend may be an unwritten register, if the compiler needs only the low
+// half, as in a 32-bit product.
 bool is_wide_sum(Opcode opcode) {
   return opcode == Opcode::v_mad_u64_u32 || opcode == Opcode::v_mad_i64_i32;
 }
@@ -52,7 +52,7 @@ std::optional<LdsChecks::Race> LdsChecks::access(std::uint32_t wave, const Instr
       byte.write = use;
       continue;
     }
-    // The places of readers that no longer matter, of this wave, or the last.
+    // Replaces a reader of an earlier epoch or of this wave, or otherwise the last reader.
     Use* place = &byte.reads[1];
     for (Use& read : byte.reads) {
       if (read.epoch != epoch_ || read.wave == wave) {
@@ -157,13 +157,13 @@ void Checks::before(Wave& wave, const Ins& ins) {
     return;
   }
   for (const Operand& source : from.sources) {
-    // A dead value that only a part of the destination keeps, or a copy of one, is no mistake yet;
-    // nor is what EXEC turns off.
+    // Not yet mistakes: an undefined value that only a part of the destination keeps, its copy, and
+    // reads that EXEC disables.
     if (source && source.kind == OperandKind::kVector && wave.exec() == 0 &&
         (facts.facts & kIgnoresExec) == 0) {
       continue;
     }
-    // M0 chooses the register, so the one that is named may be another.
+    // M0 chooses the register, which may differ from the named register.
     if (reads_relatively(from)) continue;
     if (source) read(wave, from, source, registers_of(source.type));
   }
@@ -189,7 +189,7 @@ void Checks::after(const Ins& ins) {
   const bool has_result = static_cast<bool>(from.destination);
   const unsigned count = has_result ? registers_of(from.destination.type) : 0;
   if (has_result) define(from.destination, count);
-  // It may be any register: none is reported that might be the one.
+  // The move may have written any register, so all of them count as written.
   if (has_result && moves_relatively(facts)) {
     from.destination.kind == OperandKind::kVector ? void(vectors_.set()) : void(scalars_.set());
   }
@@ -198,7 +198,7 @@ void Checks::after(const Ins& ins) {
   }
   const bool is_vector = from.destination.kind == OperandKind::kVector;
   const auto add = [&](Counter counter) {
-    // The hardware waits where its counter would overflow.
+    // The hardware waits if its counter would overflow.
     if (pending_.size() >= 4 * kMostCounted) drop(counter, kMostCounted);
     pending_.push_back({counter, &from, is_vector, from.destination.index, count});
   };
@@ -208,7 +208,7 @@ void Checks::after(const Ins& ins) {
     add(Counter::kLds);  // stores are counted as well
   } else if (facts.group == Group::kMemory) {
     if (has_result) add(Counter::kVectorLoads);
-    if (from.segment == Segment::kFlat) add(Counter::kLds);  // it may be there
+    if (from.segment == Segment::kFlat) add(Counter::kLds);  // may be LDS
   }
 }
 
@@ -227,7 +227,7 @@ void Checks::wait(const Instruction& from) {
   }
 }
 
-// Keeps the newest `left` of a counter.
+// Keeps the newest `left` pending loads of a counter.
 void Checks::drop(Counter counter, unsigned left) {
   auto count = static_cast<std::size_t>(std::ranges::count(pending_, counter, &Pending::counter));
   std::erase_if(pending_, [&](const Pending& each) {

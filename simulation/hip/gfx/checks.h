@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What strict mode knows of a workgroup and of its waves.
+// Strict mode's records of a workgroup and of its waves.
 #pragma once
 
 #include <array>
@@ -15,10 +15,10 @@
 
 namespace halyard::inline v0::sim::gfx {
 
-// Finds races of waves within the LDS of a workgroup. The one barrier of a workgroup orders all
-// that is before it with all that is behind, so between two barriers an access races with each of
-// another wave to the same byte, unless both read or both are atomic. For each byte the last write
-// and the first readers of two waves are kept, so a race may go unnoticed, but every report is one.
+// Finds races of waves within the LDS of a workgroup. The workgroup barrier orders all earlier
+// accesses before all later ones. So between two barriers, two accesses of different waves to the
+// same byte race, unless both read or both are atomic. For each byte the last write and the first
+// readers of two waves are kept, so a race may go unnoticed, but every report is a race.
 class LdsChecks {
  public:
   enum class Access : std::uint8_t { kRead, kWrite, kAtomic };
@@ -52,22 +52,22 @@ class LdsChecks {
   std::uint32_t epoch_ = 1;
 };
 
-// What a wave's registers hold, and which of them loads still write. Loads of vector memory return
-// in order, operations of LDS as well; scalar loads in any order, so that only a wait for all of
-// lgkmcnt covers them (manual, 5.6). Stores write no registers, so their counter does not matter.
+// Tracks which registers of a wave are defined, and which have pending loads. Loads of vector
+// memory return in order, as do operations of LDS; scalar loads return in any order, so that only a
+// wait for all of lgkmcnt covers them (manual, 5.6). Stores write no registers, so their counter
+// does not matter.
 class Checks {
  public:
-  // Before a wave begins: nothing is defined but EXEC and the `scalars` first scalar registers
-  // whose bit is set, and v0.
+  // Called before a wave begins: only EXEC, v0 and the scalar registers in `scalars` are defined.
   void reset(const std::bitset<kScalarRegisters>& scalars);
 
-  // Reports what the instruction does wrong with registers; before and after it executes.
+  // Report the instruction's misuse of registers. Called before and after it executes.
   void before(Wave& wave, const Ins& ins);
   void after(const Ins& ins);
 
  private:
   enum class Counter : std::uint8_t { kVectorLoads, kLds, kScalar };
-  // Registers that an instruction still writes.
+  // Registers that a pending instruction will write.
   struct Pending {
     Counter counter{};
     const Instruction* at = nullptr;

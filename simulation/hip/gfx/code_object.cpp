@@ -19,10 +19,10 @@ using Program = CodeObject::Program;
 
 constexpr std::uint32_t kNoteMetadata = 32;  // NT_AMDGPU_METADATA
 constexpr std::uint64_t kDescriptorSize = 64;
-// Larger images are damage: no variable of a program is.
+// Larger images indicate damage, because no variable is that large.
 constexpr std::uint64_t kMaxImage = std::uint64_t{1} << 30;
 
-// LLVM, "User Guide for AMDGPU Backend", Relocation Records: those that a linker leaves.
+// LLVM, "User Guide for AMDGPU Backend", Relocation Records: those that remain after linking.
 enum RelocationType : std::uint32_t {
   kAbs32Low = 1,
   kAbs32High = 2,
@@ -62,7 +62,7 @@ class Loader {
   bool read_code_of_kernels();
   void read_variables();
 
-  // Where an address of the ELF is in the image, if `size` bytes from it are.
+  // The offset in the image of an address of the ELF, if `size` bytes from there are in the image.
   std::optional<std::uint64_t> offset_of(std::uint64_t address, std::uint64_t size) const {
     if (address < base_) return std::nullopt;
     const std::uint64_t offset = address - base_;
@@ -101,7 +101,7 @@ bool Loader::read_header() {
         join("The code object is for a processor without a name: ", elf_.flags & 0xff, "."));
   }
   const Match found = match(target->id, device_);
-  // Generic code has a version, so that later processors can tell.
+  // Generic code has a version number, from which later processors can tell its compatibility.
   if (found == Match::kNone || (found == Match::kGeneric && target->generic_version == 0)) {
     return fail(LoadStatus::kOtherTarget,
                 join("The code object for ", target->id.processor, " does not fit the device, ",
@@ -126,7 +126,7 @@ bool Loader::read_image() {
     if (segment.memory_size > kMaxImage || segment.address > ~std::uint64_t{0} - kMaxImage) {
       return damaged("a segment is too large");
     }
-    // In ascending order, says the ABI.
+    // The ABI requires ascending order.
     if (segment.address < end) return damaged("its segments overlap");
     begin = std::min(begin, segment.address);
     end = segment.address + segment.memory_size;
@@ -229,7 +229,7 @@ bool Loader::read_relocations() {
       if (!symbol.is_defined && !symbol.is_weak) {
         return damaged(join("it refers to ", symbol.name, ", which it does not define"));
       }
-      // What is weak and nowhere is at 0.
+      // An undefined weak symbol has address 0.
       if (!symbol.is_defined) continue;
       relocation.addend =
           static_cast<std::int64_t>(static_cast<std::uint64_t>(from.addend) + symbol.address);

@@ -15,8 +15,8 @@ namespace {
 
 using Program = CodeObject::Program;
 
-// Nothing is executed behind these: s_trap ends the run. (Compilers write code for what a trap
-// handler returns to, with messages to the host's driver.)
+// Execution does not continue after these: s_trap ends the run. (Compilers emit code after it, to
+// which a trap handler would return, with messages to the host's driver.)
 bool ends(Opcode opcode) {
   return (facts_of(opcode).facts & kEnds) != 0 || opcode == Opcode::s_branch ||
          opcode == Opcode::s_setpc_b64 || opcode == Opcode::s_trap;
@@ -42,7 +42,7 @@ class Reader {
       const LoadStatus status = follow(program_.code[i].entry_offset, program_.kernels[i].name);
       if (status != LoadStatus::kOk) return fail(status, error);
     }
-    // Calls by address may go to any function.
+    // Calls by address may reach any function.
     if (calls_by_address_) {
       for (const std::uint64_t function : functions) {
         const LoadStatus status = follow(function, "a function");
@@ -64,7 +64,7 @@ class Reader {
   }
   std::uint64_t offset_of(std::uint64_t word) const { return program_.code_begin + word * 4; }
 
-  // The instructions of the whole code, one behind the other.
+  // Decodes the whole code sequentially.
   void sweep() {
     bool has_gap = false;
     for (std::uint64_t word = 0; word < words_.size();) {
@@ -79,7 +79,7 @@ class Reader {
     }
   }
 
-  // Words of it.
+  // Appends the instructions and returns their size in words.
   unsigned append(const Decoded& decoded, std::uint64_t word) {
     program_.instruction_at[word] = static_cast<std::uint32_t>(program_.instructions.size());
     for (unsigned i = 0; i != decoded.count; ++i) {
@@ -88,7 +88,7 @@ class Reader {
     }
     return decoded.instructions[0].size / 4u;
   }
-  // An instruction that no word of the code is.
+  // Appends an instruction that is not in the code.
   void append_own(Opcode opcode, std::uint64_t word, std::uint32_t target = 0) {
     Instruction& instruction = program_.instructions.emplace_back();
     instruction.opcode = opcode;
@@ -98,7 +98,7 @@ class Reader {
   }
   void append_end(std::uint64_t word) { append_own(Opcode::s_code_end, word); }
 
-  // The word that a branch at `word` goes to.
+  // The word that a branch at `word` targets.
   std::optional<std::uint64_t> target_of(const Instruction& instruction, std::uint64_t word) const {
     const std::int64_t target =
         static_cast<std::int64_t>(word) + 1 + static_cast<std::int16_t>(instruction.immediate);
@@ -109,13 +109,14 @@ class Reader {
     const std::uint64_t word = (instruction.offset_in_code - program_.code_begin) / 4;
     const auto target = target_of(instruction, word);
     const std::uint32_t index = target ? program_.instruction_at[*target] : Program::kNoInstruction;
-    // Only in code that cannot be reached: the end of all.
+    // Without a valid target, which is possible only in unreachable code, branch to the final
+    // s_code_end.
     instruction.target = index != Program::kNoInstruction
                              ? index
                              : static_cast<std::uint32_t>(program_.instructions.size() - 1);
   }
 
-  // Checks all that can be reached from an offset in the image.
+  // Checks all code that is reachable from an offset in the image.
   LoadStatus follow(std::uint64_t from, std::string_view of) {
     if (from < program_.code_begin || from >= program_.code_end || from % 4 != 0) {
       error_ = join("The entry of ", of, " is outside the code.");
@@ -158,8 +159,8 @@ class Reader {
     return LoadStatus::kOk;
   }
 
-  // Instructions from a word on that the sweep took for the middle of another one, until they meet
-  // those that are there.
+  // Decodes instructions starting at a word that the sweep took for the middle of another
+  // instruction, until they reach the start of a known instruction.
   bool read_apart(std::uint64_t word, std::string_view of) {
     while (true) {
       const Decoded decoded = decode(std::span(words_).subspan(word));

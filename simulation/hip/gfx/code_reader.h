@@ -12,10 +12,11 @@
 namespace halyard::inline v0::sim::gfx {
 
 // Decodes Program::image between code_begin and code_end into `instructions` and `instruction_at`,
-// and checks what can be reached from the kernels' `code[i].entry_offset`, whose `entry` it sets;
-// from `functions` too, offsets in the image, if a kernel calls by an address. kOk, kDamaged or
-// kNotExecutable with one sentence in `error`: an instruction that can be reached is unknown or not
-// built, or a branch leaves the code. What cannot be reached may be anything.
+// and checks the code that is reachable from the kernels' `code[i].entry_offset`, whose `entry` it
+// sets. If a kernel calls by an address, code reachable from `functions`, offsets in the image, is
+// checked as well. Returns kOk, or kDamaged or kNotExecutable with a sentence in `error` if a
+// reachable instruction is unknown or not implemented, or if a branch leaves the code. Unreachable
+// words may be anything.
 LoadStatus read_code(CodeObject::Program& program, std::span<const std::uint64_t> functions,
                      std::string& error);
 

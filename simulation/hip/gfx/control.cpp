@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Branches, ends, barriers, messages, modes, and what is nothing for a machine that executes in
-// order (manual, 16.1 to 16.5).
+// Branches, ends, barriers, messages, modes, and instructions without effect in a machine that
+// executes in order (manual, 16.1 to 16.5).
 #include <bit>
 
 #include "simulation/hip/gfx/text.h"
@@ -206,7 +206,7 @@ Handler control_handler(const Instruction& instruction) {
                      instruction.sources[0].bits == kGetRealTime
                  ? run_real_time
                  : nullptr;
-    case Opcode::s_sendmsg:  // interrupts, and vector registers given back
+    case Opcode::s_sendmsg:  // interrupts, and deallocation of vector registers
     case Opcode::s_wakeup:
     case Opcode::s_version:
       return run_nothing;

@@ -54,7 +54,7 @@ void run_write_lane(Wave& wave, const Ins& ins) {
   wave.row(ins.from->destination.index)[lane] = wave.read32(ins.from->sources[0]);
 }
 
-// Each lane reads the lane of its row, or of the other row, that four bits of two scalars name.
+// Each lane reads a lane of its row, or of the other row, selected by its four bits of two scalars.
 template <bool kOther>
 void run_permute_row(Wave& wave, const Ins& ins) {
   const Instruction& from = *ins.from;
@@ -89,7 +89,7 @@ void move_rows(const Wave& wave, const DppControl& dpp, const std::uint32_t* row
     }
     const bool is_there =
         source != kNoLane && (dpp.fetch_inactive || (wave.exec() >> source & 1) != 0);
-    // DPP8 has no bound control: a lane that is off reads as 0.
+    // DPP8 has no bound control: an inactive lane reads as 0.
     if (!is_there && dpp.kind == Dpp::kDpp16 && !dpp.bound_control) enabled &= ~(1u << lane);
     for (unsigned i = 0; i < dwords; ++i) {
       moved[i * kLanes + lane] = is_there ? rows[i * kLanes + source] : 0;

@@ -10,7 +10,7 @@
 namespace halyard::inline v0::sim::gfx {
 namespace {
 
-// Formats that gfx11 has and that no compute kernel needs.
+// Formats of gfx11 that compute kernels do not need.
 std::string_view name_of_refused_format(std::uint32_t word) {
   switch (word >> 26) {
     case 0b110011:
@@ -118,7 +118,7 @@ Decoded decode(std::span<const std::uint32_t> words) { return Decoder(words).dec
 unsigned size_in_words(std::span<const std::uint32_t> words) {
   if (words.empty()) return 0;
   const std::uint32_t word = words[0];
-  // A literal or DPP word behind an encoding of one or two.
+  // Whether a literal or DPP word follows the one or two words of the encoding.
   const auto has_extra = [](unsigned code) {
     return code == kSourceLiteral || code == kSourceDpp16 || code == kSourceDpp8 ||
            code == kSourceDpp8FetchInactive;

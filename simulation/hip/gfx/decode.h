@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From the words of a program to instructions: the encodings of gfx11 (AMD, "RDNA3 Instruction Set
+// Decodes the words of a program: the encodings of gfx11 (AMD, "RDNA3 Instruction Set
 // Architecture", chapter 15; opcode numbers as LLVM writes them).
 //
-// What is not known is refused, never skipped: an opcode, an operand, a modifier that the operation
-// does not have. Fields that an encoding does not use are ignored, as the processor does.
+// Unknown opcodes and operands, and modifiers that the operation does not have, are refused, never
+// skipped. Fields that an encoding does not use are ignored, as the processor does.
 #pragma once
 
 #include <array>
@@ -18,8 +18,9 @@
 namespace halyard::inline v0::sim::gfx {
 
 struct Decoded {
-  // Two for a VOPD, whose second has size 0; else one. `offset_in_code` and `target` are not set:
-  // a branch goes to the word behind it plus `immediate`, a signed number of words.
+  // Two instructions for a VOPD, the second with size 0; otherwise one. `offset_in_code` and
+  // `target` are not set: the target of a branch is the next word plus `immediate`, a signed number
+  // of words.
   std::array<Instruction, 2> instructions;
   unsigned count = 0;  // 0: refused
   std::string error;   // why: name and words, one sentence without its full stop
@@ -28,10 +29,11 @@ struct Decoded {
 // The instruction at words[0]; later words are read only if it has them. Any thread.
 Decoded decode(std::span<const std::uint32_t> words);
 
-// Bytes of the instruction as far as its first words tell, for going on behind one that is refused.
+// The size of the instruction, as far as its first words determine it, to continue after a refused
+// instruction.
 unsigned size_in_words(std::span<const std::uint32_t> words);
 
-// The opcode of a number in an encoding, if there is one; and the reverse: the number, or -1.
+// Map a number in an encoding to its opcode, if any, and an opcode to its number, or -1.
 struct EncodingEntry {
   Encoding encoding;
   std::uint16_t number;

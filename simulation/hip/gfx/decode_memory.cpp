@@ -7,8 +7,8 @@
 namespace halyard::inline v0::sim::gfx {
 namespace {
 
-// The forms "_rtn" have numbers of their own, 32 above those without a result; operations that have
-// only one form with a result need no such rule, as that is their first number.
+// The forms "_rtn" have separate numbers, 32 above those of the forms without a result. Operations
+// that only have a form with a result do not need this rule, because that is their first number.
 bool returns(Opcode opcode, unsigned number) {
   if (facts_of(opcode).destination == Type::kNone) return false;
   if ((facts_of(opcode).facts & kAtomic) == 0) return true;
@@ -96,7 +96,7 @@ bool Decoder::flat() {
       !vector_register(instruction_.sources[1], facts().sources[1], field(*second, 8, 8))) {
     return false;
   }
-  // Atomics give a result where they have "glc".
+  // Atomics have a result if "glc" is set.
   const bool has_result =
       facts().destination != Type::kNone && ((facts().facts & kAtomic) == 0 || instruction_.glc);
   return !has_result ||

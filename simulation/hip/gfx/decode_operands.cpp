@@ -23,7 +23,7 @@ constexpr std::array<std::uint64_t, 9> kF64 = {
     0xbff0000000000000, 0x4000000000000000, 0xc000000000000000,
     0x4010000000000000, 0xc010000000000000, 0x3fc45f306dc9c882};
 
-// Floating-point constants are those of the operand's width, also where it is an integer.
+// Floating-point constants have the operand's width, even if the operand is an integer.
 std::uint64_t float_constant(Type type, unsigned index) {
   switch (type) {
     case Type::kB16:

@@ -7,7 +7,7 @@
 namespace halyard::inline v0::sim::gfx {
 namespace {
 
-// What the operation does with op_sel, op_sel_hi, neg and neg_hi.
+// The meaning of op_sel, op_sel_hi, neg and neg_hi for the operation.
 enum class Modifiers { kPackedFloat, kPackedInteger, kMix, kDotFloat, kDotInteger, kMatrix };
 
 Modifiers modifiers_of(Opcode opcode) {
@@ -26,7 +26,7 @@ Modifiers modifiers_of(Opcode opcode) {
   }
 }
 
-// What a constant in place of a matrix consists of.
+// The element type of a constant that replaces the accumulator matrix.
 Type element_of_accumulator(Opcode opcode) {
   switch (opcode) {
     case Opcode::v_wmma_f16_16x16x16_f16:
@@ -83,7 +83,7 @@ bool Decoder::packed_modifiers(std::uint32_t word0, std::uint32_t word1) {
         break;
       case Modifiers::kDotFloat:
         takes_select = !is_accumulator;
-        // The sum is no pair: it has a sign, and none in a high half.
+        // The accumulator is not a pair, so it has no negate modifier for a high half.
         takes_negate_high = !is_accumulator;
         break;
       case Modifiers::kDotInteger:
@@ -103,9 +103,9 @@ bool Decoder::packed_modifiers(std::uint32_t word0, std::uint32_t word1) {
       return refuse(join(facts().name, " with a modifier of source ", i, " that it does not have"));
     }
     source.high = select;
-    source.high_for_high = select_high || !takes_select;  // else not used: as usual
+    source.high_for_high = select_high || !takes_select;  // default if unused
     source.negate = negate;
-    // Of v_fma_mix_f32, and of the matrix that a product is added to, it is the absolute value.
+    // For v_fma_mix_f32 and for an accumulator matrix, neg_hi means the absolute value.
     if (kind == Modifiers::kMix || (kind == Modifiers::kMatrix && is_accumulator)) {
       source.absolute = negate_high;
     } else {

@@ -25,7 +25,7 @@ bool Decoder::scalar_alu() {
       !scalar_register(instruction_.destination, facts().destination, code)) {
     return false;
   }
-  // A message's number is in the place of the source (s_sendmsg_rtn_b32).
+  // The source field holds the number of the message (s_sendmsg_rtn_b32).
   if (instruction_.opcode == Opcode::s_sendmsg_rtn_b32 ||
       instruction_.opcode == Opcode::s_sendmsg_rtn_b64) {
     instruction_.immediate = static_cast<std::uint16_t>(field(word, 0, 8));
@@ -113,7 +113,7 @@ bool Decoder::constant_alu() {
     default:
       break;
   }
-  // s_cmpk_*: the comparisons without sign extend the constant by zeros.
+  // s_cmpk_*: unsigned comparisons zero-extend the constant.
   set_constant(sources[1], facts().sources[0] != Type::kU32);
   return scalar_register(sources[0], facts().sources[0], code);
 }

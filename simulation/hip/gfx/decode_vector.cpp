@@ -16,7 +16,7 @@ bool is_dpp16_control(unsigned control) {
          control == 0x140 || control == 0x141 || (control >= 0x150 && control <= 0x16f);
 }
 
-// Sources that take abs and neg: floating-point values, and what v_cndmask_b32 chooses from.
+// Sources that take abs and neg: floating-point values, and the values of v_cndmask_b32.
 bool takes_sign(Opcode opcode, Type type) {
   return is_float(type) || ((opcode == Opcode::v_cndmask_b32 || opcode == Opcode::v_cndmask_b16) &&
                             type != Type::kMask);
@@ -106,7 +106,7 @@ bool Decoder::destination(unsigned code) {
   }
 }
 
-// Sources that are scalar only, or in vector registers only.
+// Checks sources that must be scalars, or must be in vector registers.
 bool Decoder::restrict_sources() {
   const auto is_vector = [&](unsigned i) {
     return instruction_.sources[i].is(OperandKind::kVector);
@@ -138,7 +138,7 @@ bool Decoder::restrict_sources() {
     default:
       break;
   }
-  // The number of a lane is no literal.
+  // The number of a lane cannot be a literal.
   if ((instruction_.opcode == Opcode::v_readlane_b32 ||
        instruction_.opcode == Opcode::v_writelane_b32) &&
       instruction_.sources[1].encoded == kSourceLiteral) {
@@ -172,7 +172,7 @@ bool Decoder::vector_short() {
     return false;
   }
   if (facts().source_count() == 0) return true;  // v_nop
-  // Source 1 before 0: the DPP word may carry its sign.
+  // Decode source 1 before source 0, because the DPP word may contain its sign.
   const unsigned second = multiplies_constant(instruction_.opcode) ? 2 : 1;
   if (!is_vop1 &&
       !short_vector_register(sources[second], facts().sources[second], field(word, 9, 8))) {
@@ -210,7 +210,7 @@ bool Decoder::vector_modifiers(std::uint32_t word0, std::uint32_t word1) {
   const bool is_permute = instruction_.opcode == Opcode::v_permlane16_b32 ||
                           instruction_.opcode == Opcode::v_permlanex16_b32;
   const unsigned count =
-      accumulates(instruction_.opcode) ? 2 : facts().source_count();  // those in the encoding
+      accumulates(instruction_.opcode) ? 2 : facts().source_count();  // in the encoding
   for (unsigned i = 0; i != count; ++i) {
     Operand& source = instruction_.sources[i];
     source.negate = bit(word1, 29 + i);
@@ -289,7 +289,7 @@ bool Decoder::dual() {
   const auto second = next_word();
   if (!second) return false;
   const unsigned first_result = field(*second, 24, 8);
-  // One of the results is in an even register and one in an odd.
+  // One result is in an even register, the other in an odd register.
   const unsigned second_result = field(*second, 17, 7) * 2 + (first_result % 2 == 0 ? 1 : 0);
   if (!half_of_dual(Encoding::kVopdX, field(word, 22, 4), field(word, 0, 9), field(word, 9, 8),
                     first_result)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The decoder's state for one instruction; its functions are in decode_*.cpp.
+// The decoder's state for an instruction; its functions are in decode_*.cpp.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace halyard::inline v0::sim::gfx {
 
-// Codes of a source operand that are neither register nor constant.
+// Codes of a source operand that are neither registers nor constants.
 inline constexpr unsigned kSourceDpp8 = 233, kSourceDpp8FetchInactive = 234, kSourceSdwa = 249,
                           kSourceDpp16 = 250, kSourceLdsDirect = 254, kSourceLiteral = 255,
                           kSourceVector = 256;
@@ -33,7 +33,7 @@ constexpr bool is_packed(Type type) {
 constexpr bool is_float(Type type) {
   return type == Type::kF16 || type == Type::kBf16 || type == Type::kF32 || type == Type::kF64;
 }
-// Sources that name the destination: v_fmac_f32.
+// True if a source is the destination, as for v_fmac_f32.
 bool accumulates(Opcode opcode);
 
 class Decoder {
@@ -42,7 +42,7 @@ class Decoder {
   Decoded decode();
 
  private:
-  // Each fills `instruction_` and returns whether it could; if not, `error_` says why.
+  // Each fills `instruction_` and returns true, or sets `error_` and returns false.
   bool scalar_alu();
   bool program_control();
   bool constant_alu();
@@ -56,9 +56,9 @@ class Decoder {
   bool buffer();
 
   bool refuse(std::string reason);
-  // Sets the opcode; refuses where there is none.
+  // Sets the opcode; refuses if the encoding has no opcode of that number.
   bool begin(Encoding encoding, unsigned number);
-  // The word behind those that were read, or nothing (and refuses).
+  // Reads the next word. Returns nothing, and refuses, if there is no further word.
   std::optional<std::uint32_t> next_word();
   const OpcodeFacts& facts() const { return facts_of(instruction_.opcode); }
 
@@ -67,7 +67,7 @@ class Decoder {
   bool scalar_source(Operand& operand, Type type, unsigned code);
   bool scalar_register(Operand& operand, Type type, unsigned code);
   bool vector_register(Operand& operand, Type type, unsigned code);
-  // Of VOP1, VOP2, VOPC: bit 7 chooses the half of a 16-bit register.
+  // A register of VOP1, VOP2 or VOPC: bit 7 chooses the half of a 16-bit register.
   bool short_vector_register(Operand& operand, Type type, unsigned code);
   bool constant(Operand& operand, Type type, unsigned code);
   bool literal(Operand& operand, Type type);
@@ -75,7 +75,7 @@ class Decoder {
   bool vector_modifiers(std::uint32_t word0, std::uint32_t word1);
   bool packed_modifiers(std::uint32_t word0, std::uint32_t word1);
   bool restrict_sources();
-  // Source 0 by DPP, if `code` says so.
+  // Source 0 with DPP, if `code` selects that.
   static bool is_dpp(unsigned code);
   bool dpp(unsigned code, bool is_short);
   bool half_of_dual(Encoding encoding, unsigned number, unsigned source0, unsigned source1,

@@ -60,7 +60,7 @@ bool read_segments(Bytes bytes, Elf& elf) {
   return true;
 }
 
-// The bytes that are loaded at an address, to the end of its segment.
+// The bytes from an address to the end of its segment.
 std::optional<Bytes> bytes_at(Bytes bytes, const Elf& elf, std::uint64_t address) {
   for (const ElfSegment& segment : elf.segments) {
     if (!segment.is_loaded() || address < segment.address ||
@@ -105,7 +105,7 @@ bool read_relocations(Bytes table, Elf& elf) {
   return true;
 }
 
-// Symbols and relocations by the dynamic segment, as a loader finds them.
+// Reads symbols and relocations by the dynamic segment, as a loader does.
 bool read_dynamic(Bytes bytes, Elf& elf, std::string& error) {
   const auto segment = std::ranges::find(elf.segments, kSegmentDynamic, &ElfSegment::type);
   if (segment == elf.segments.end()) return true;
@@ -129,7 +129,7 @@ bool read_dynamic(Bytes bytes, Elf& elf, std::string& error) {
   }
   error = "its dynamic segment refers outside the file";
   if (symbols && strings && hash) {
-    // The hash table tells how many symbols there are.
+    // The hash table contains the number of symbols.
     const auto hash_bytes = bytes_at(bytes, elf, *hash);
     const auto count = hash_bytes ? read<std::uint32_t>(*hash_bytes, 4) : std::nullopt;
     const auto symbol_bytes = bytes_at(bytes, elf, *symbols);
@@ -150,7 +150,7 @@ bool read_dynamic(Bytes bytes, Elf& elf, std::string& error) {
   return true;
 }
 
-// .symtab has functions that are not exported.
+// .symtab also has functions that are not exported.
 bool read_symbol_sections(Bytes bytes, Elf& elf) {
   const std::uint64_t table = *read<std::uint64_t>(bytes, 40);
   const std::uint16_t count = *read<std::uint16_t>(bytes, 60);
@@ -194,7 +194,7 @@ std::optional<Elf> read_elf(Bytes bytes, std::string& error) {
   elf.abi_version = *read<std::uint8_t>(bytes, 8);
   elf.machine = *read<std::uint16_t>(bytes, 18);
   elf.flags = *read<std::uint32_t>(bytes, 48);
-  // A file of another machine is refused by what is known now.
+  // The fields read so far suffice for the caller to refuse a file of another machine.
   if (elf.machine != kMachineAmdgpu) return elf;
   if (!read_segments(bytes, elf)) {
     error = "its segments are not within the file";

@@ -48,13 +48,14 @@ struct Elf {
 };
 
 bool is_elf(Bytes bytes);
-// Nothing, and why, if the file is no 64-bit little-endian ELF or refers outside itself. The result
-// refers to `bytes`.
+// Returns nothing, with the reason in `error`, if the file is not a 64-bit little-endian ELF or
+// refers to bytes outside itself. The result refers to `bytes`.
 std::optional<Elf> read_elf(Bytes bytes, std::string& error);
 // The note of segments of type PT_NOTE with that name and type, or nothing.
 std::optional<Bytes> find_note(Bytes bytes, const Elf& elf, std::string_view name,
                                std::uint32_t type);
-// The end of what the headers at `bytes` refer to; 0: no ELF. Reads the headers without a bound.
+// The size of an ELF at `bytes`: the end of all data that its headers refer to; 0 if it is not an
+// ELF. Reads the headers without a bound.
 std::size_t size_of_elf(const std::byte* bytes);
 
 }  // namespace halyard::inline v0::sim::gfx

@@ -29,7 +29,7 @@ constexpr unsigned kEncodings = static_cast<unsigned>(Encoding::kMubuf) + 1;
 constexpr unsigned kNumbers = 1024;  // VOP3 has 10 bits
 
 struct Tables {
-  // 0: none; else the opcode plus 1.
+  // 0 is none; otherwise the opcode plus 1.
   std::array<std::array<std::uint16_t, kNumbers>, kEncodings> opcodes{};
   std::array<std::array<std::int16_t, kOpcodes>, kEncodings> numbers{};
 
@@ -39,7 +39,8 @@ struct Tables {
       const auto encoding = static_cast<unsigned>(entry.encoding);
       const auto opcode = static_cast<unsigned>(entry.opcode);
       opcodes[encoding][entry.number] = static_cast<std::uint16_t>(opcode + 1);
-      // The first is the assembler's: DS lists the forms without a result before those with one.
+      // The first entry is the form that the assembler writes: DS lists the forms without a result
+      // first.
       if (numbers[encoding][opcode] < 0) {
         numbers[encoding][opcode] = static_cast<std::int16_t>(entry.number);
       }

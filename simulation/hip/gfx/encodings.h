@@ -11,7 +11,7 @@
 namespace halyard::inline v0::sim::gfx {
 
 std::optional<Opcode> opcode_of(Encoding encoding, unsigned number);
-// The name of an operation that exists and is not built, or nothing.
+// The name of an operation that exists but is not implemented, or nothing.
 std::string_view name_of_not_built(Encoding encoding, unsigned number);
 
 }  // namespace halyard::inline v0::sim::gfx

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Instructions as the machine takes them.
+// Prepares instructions for execution.
 #include <algorithm>
 #include <mutex>
 
@@ -11,7 +11,7 @@ namespace {
 
 bool is_packed_type(Type type) { return type >= Type::kPackedB16 && type <= Type::kPackedBf16; }
 
-// Whether a source needs more than its rows.
+// Whether a source has modifiers or selects halves.
 bool has_modifiers(const Instruction& from, const Operand& operand, ValueKind kind) {
   if (operand.negate || operand.absolute || operand.negate_high) return true;
   if (is_packed_type(operand.type)) {

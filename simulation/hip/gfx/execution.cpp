@@ -12,7 +12,7 @@ namespace {
 
 // A wave's turn, in instructions.
 constexpr std::uint64_t kSlice = 4096;
-// A workgroup that is not over after as many is put back.
+// A workgroup that has not ended after so many instructions is suspended.
 constexpr std::uint64_t kGroupSlice = 400'000;
 constexpr std::uint64_t kSharedSlice = 20'000;                      // while there are others
 constexpr std::size_t kMostResidentBytes = std::size_t{512} << 20;  // of a host thread
@@ -26,8 +26,8 @@ std::uint64_t mix(std::uint64_t value) {  // splitmix64
 
 __extension__ typedef unsigned __int128 Unsigned128;
 
-// The workgroup that runs as number `index`: multiplication with a number that has no factor in
-// common with the count visits each once.
+// The workgroup that runs as number `index`: multiplication by a number that is coprime to the
+// count visits each once.
 std::uint64_t permuted(std::uint64_t index, std::uint64_t count, std::uint64_t seed) {
   if (seed == 0 || count < 2) return index;
   std::uint64_t factor = mix(seed) % count | 1;
@@ -118,8 +118,8 @@ void Execution::begin(Workgroup& group, std::uint64_t number) {
   group.ended = group.arrived = 0;
   group.executed = 0;
   group.random = mix(run_.options->seed ^ mix(number));
-  // LDS, scratch and registers begin undefined. In strict mode they are the same in every run; else
-  // registers and scratch keep what an earlier workgroup of this thread left.
+  // LDS, scratch and registers begin undefined. In strict mode they are the same in every run;
+  // otherwise registers and scratch keep the contents of an earlier workgroup of this thread.
   std::ranges::fill(group.lds, std::byte{0});
   std::iota(group.order.begin(), group.order.end(), 0u);
   if (run_.options->seed != 0) {

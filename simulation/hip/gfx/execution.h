@@ -14,15 +14,15 @@ namespace halyard::inline v0::sim::gfx {
 class Execution {
  public:
   explicit Execution(Run& run);
-  // Executes workgroups until there are none left. One that takes long is put back, and another
-  // one begins: it may wait for that.
+  // Executes workgroups until none is left. A long-running workgroup is suspended, and another
+  // begins, because the first may wait for it.
   void work();
 
  private:
   bool admit();
   void allocate(Workgroup& group);
   void begin(Workgroup& group, std::uint64_t number);
-  // Runs the waves in turns. True: the workgroup is over.
+  // Runs the waves in turns. Returns true once the workgroup has ended.
   bool advance(Workgroup& group, std::uint64_t slice);
   bool check_limits(Wave& wave);
   void report_deadlock(Workgroup& group);

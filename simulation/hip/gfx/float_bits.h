@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Floating-point numbers as bits: what the rules of minimum, maximum and division need to see.
+// The bits of floating-point numbers, for the rules of minimum, maximum and division.
 #pragma once
 
 #include <bit>
@@ -52,9 +52,9 @@ T quieted(T nan) {
   return std::bit_cast<T>(std::bit_cast<BitsOf<T>>(nan) | kQuietBit<T>);
 }
 
-// v_min_f32, v_max_f32 in IEEE mode (manual, 16.7): a signaling NaN is the result, quieted; of a
-// quiet NaN and a number the number; -0 is less than +0. They stand in for the rules without IEEE
-// mode as well, which differ for signaling NaNs alone.
+// v_min_f32, v_max_f32 in IEEE mode (manual, 16.7): a signaling NaN yields that NaN, quieted; a
+// quiet NaN and a number yield the number; -0 is less than +0. Used without IEEE mode as well,
+// although those rules differ for signaling NaNs.
 template <class T, bool kIsMaximum>
 T extreme(T a, T b) {
   using Bits = BitsOf<T>;

@@ -2,9 +2,9 @@
 //
 // AMD code objects: read from their bytes and executed on the host's processors.
 //
-// The instruction set is gfx1100's (AMD, "RDNA3 Instruction Set Architecture", wave32); the code
-// object is that of LLVM's "User Guide for AMDGPU Backend", versions 4 to 6. A code object is
-// decoded once and is immutable; any number of threads may run its kernels at a time.
+// The instruction set is gfx1100's (AMD, "RDNA3 Instruction Set Architecture", wave32); code
+// objects follow LLVM's "User Guide for AMDGPU Backend", versions 4 to 6. A code object is decoded
+// once and is immutable; any number of threads may run its kernels concurrently.
 #pragma once
 
 #include <array>
@@ -58,7 +58,7 @@ enum class LoadStatus : std::uint8_t {
   kNoImageInBundle,  // a bundle without an entry that fits the target
   kOtherTarget,      // an ELF of another processor, or with other features
   kDamaged,          // ELF, notes, metadata or descriptors contradict themselves
-  kNotExecutable,    // it fits the target, but has an instruction that is not built
+  kNotExecutable,    // it fits the target, but has an unimplemented instruction
 };
 
 struct Loaded;
@@ -66,20 +66,20 @@ struct Loaded;
 class CodeObject {
  public:
   // Reads an ELF, or the fitting entry of a bundle ("__CLANG_OFFLOAD_BUNDLE__", "CCOB"), for
-  // `target`, such as "gfx1100" or "gfx942:sramecc+:xnack-". All instructions of all kernels are
-  // decoded: one that is unknown, or has a modifier that is, fails the load and is named in the
-  // log. Never fails other than by its result, whatever the bytes.
+  // `target`, such as "gfx1100" or "gfx942:sramecc+:xnack-". Decodes all instructions of all
+  // kernels: an instruction that is unknown, or has an unknown modifier, fails the load and is
+  // named in the log. Any bytes are safe to load: errors are only reported in the result.
   static Loaded load(std::span<const std::byte> bytes, std::string_view target);
-  // The size of the image at `bytes` from its own headers; 0: it is no image. For callers that get
-  // no size: reads no further than its headers say.
+  // The size of the image at `bytes` according to its headers; 0 if it is not an image. For callers
+  // that get no size: reads only the headers.
   static std::size_t size_of(const std::byte* bytes);
 
   std::span<const Kernel> kernels() const;
   std::optional<std::size_t> find_kernel(std::string_view name) const;
   std::span<const Variable> variables() const;
 
-  // What is loaded into device memory: `image()` at an address that is a multiple of kPage, after
-  // `relocate` has entered that address where the image refers to itself.
+  // The contents of device memory: `image()`, loaded at an address that is a multiple of kPage,
+  // after `relocate` has inserted that address wherever the image refers to itself.
   std::span<const std::byte> image() const;
   void relocate(std::span<std::byte> image, std::uint64_t address) const;
 
@@ -100,7 +100,7 @@ struct Loaded {
   std::string log;                         // one sentence; empty if kOk
 };
 
-// One allocation: addresses [begin, end) are the bytes from `host` on. `begin` and `host` are equal
+// An allocation: the bytes of addresses [begin, end) start at `host`. `begin` and `host` are equal
 // modulo 16.
 struct Mapping {
   std::uint64_t begin = 0;
@@ -109,7 +109,7 @@ struct Mapping {
   bool writable = true;
 };
 
-// The device's memory, as a launch sees it. Called by all threads of a run at a time.
+// The device's memory, as a launch sees it. All threads of a run call it concurrently.
 class Memory {
  public:
   virtual ~Memory() = default;
@@ -127,8 +127,8 @@ struct Launch {
   std::uint64_t image_address = 0;       // where image() was loaded
 };
 
-// What a program does that the instruction set leaves undefined. Found in strict mode only; does
-// not end the run.
+// Behaviour of a program that the instruction set leaves undefined. Detected in strict mode only;
+// does not end the run.
 enum class FindingKind : std::uint8_t {
   kLdsRace,            // two waves access a byte of LDS, one writes, no barrier between
   kDivergentBarrier,   // s_barrier with waves of the workgroup ended, or never reached by one

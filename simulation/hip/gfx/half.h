@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // f16 and bf16, by integer and float arithmetic of the host. Conversions to them round to nearest
-// even. One operation in float, rounded again, is the operation rounded once: float has more than
-// twice the bits; but for fma.
+// even. Except for fma, an operation in float whose result is rounded again equals the operation
+// rounded once, because float has more than twice the bits.
 #pragma once
 
 #include <bit>
@@ -60,7 +60,8 @@ inline std::uint16_t float_to_bfloat(float value) {
 inline float to_float(F16 a) { return half_to_float(a.bits); }
 inline F16 to_half(float a) { return F16{float_to_half(a)}; }
 
-// A double as a float that rounds to the same f16 as the double: not exact, its last bit is 1.
+// Converts a double to a float that rounds to the same f16 as the double: if the conversion is not
+// exact, the float's last bit is 1.
 inline float to_odd_float(double value) {
   const auto nearest = static_cast<float>(value);
   if (static_cast<double>(nearest) == value || value != value) return nearest;
@@ -69,8 +70,9 @@ inline float to_odd_float(double value) {
   return std::bit_cast<float>(bits | 1);
 }
 
-// a * b + c rounded once. The product is exact in double, and so is the sum unless one part is
-// beyond the other's last bit; then the error says on which side of the sum the value lies.
+// a * b + c rounded once. The product is exact in double, and so is the sum, unless its parts
+// differ too much in magnitude; then the sign of the error tells on which side of the sum the exact
+// value lies.
 inline float fused_to_odd(float a, float b, float c) {
   const double product = static_cast<double>(a) * b;
   const double sum = product + c;

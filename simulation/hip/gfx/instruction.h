@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An instruction of gfx1100, decoded: what is left of the encodings is which operation, on what
-// operands. AMD, "RDNA3 Instruction Set Architecture" (the manual below), wave32.
+// A decoded instruction of gfx1100: an operation and its operands, independent of the encoding.
+// AMD, "RDNA3 Instruction Set Architecture" (the manual below), wave32.
 #pragma once
 
 #include <array>
@@ -10,10 +10,11 @@
 
 namespace halyard::inline v0::sim::gfx {
 
-// One operation each, whatever its encoding: v_add_f32 is that of VOP2, VOP3, DPP and either half
-// of VOPD. Vector memory is named without its segment: load_b32 is flat_load_b32 as well as
-// buffer_load_b32; Instruction::segment tells. ds_add_u32 is also ds_add_rtn_u32, atomic_add_u32
-// with and without "glc": Instruction::destination tells.
+// Operations, independent of their encoding: v_add_f32 is that of VOP2, VOP3, DPP and either half
+// of VOPD. Vector memory operations are named without their segment: load_b32 is flat_load_b32 or
+// buffer_load_b32, depending on Instruction::segment. Forms with and without a result, such as
+// ds_add_rtn_u32 and ds_add_u32, or atomic_add_u32 with and without "glc", are the same operation;
+// Instruction::destination distinguishes them.
 enum class Opcode : std::uint16_t {
 #define HALYARD_GFX_OPCODE(name, ...) name,
 #include "simulation/hip/gfx/opcodes.def"
@@ -25,7 +26,7 @@ inline constexpr unsigned kOpcodes = 0
     ;
 #undef HALYARD_GFX_OPCODE
 
-// What an operand is and how wide. It decides what an inline constant means.
+// The type and width of an operand. It determines the meaning of an inline constant.
 enum class Type : std::uint8_t {
   kNone,
   kB16,
@@ -50,19 +51,19 @@ enum class Type : std::uint8_t {
   kPackedU16,
   kPackedF16,
   kPackedBf16,  // two in 32 bits
-  kMix,         // f32, or the f16 that op_sel chooses where op_sel_hi is set (v_fma_mix*)
-  kMask,        // a bit per lane, in one scalar register
+  kMix,         // f32, or if op_sel_hi is set the f16 that op_sel chooses (v_fma_mix*)
+  kMask,        // a bit per lane, in a scalar register
   kExec,        // the same, always EXEC
   kScalar,      // one scalar register
 };
 unsigned bits_of(Type type);
-// Registers of 32 bits that it takes: 1 for 16 bits.
+// 32-bit registers that the type takes: 1 for 16 bits.
 inline unsigned registers_of(Type type) { return (bits_of(type) + 31) / 32; }
 
 enum class Group : std::uint8_t {
   kScalar,        // SOP1, SOP2, SOPC, SOPK on values
   kControl,       // branches, ends, barriers, messages, traps
-  kWait,          // waits and hints, caches: nothing for one that executes in order
+  kWait,          // waits, hints, caches: no effect, as execution is in order
   kScalarMemory,  // SMEM
   kVector,        // VOP1, VOP2, VOP3
   kCompare,       // v_cmp*, v_cmpx*
@@ -72,7 +73,7 @@ enum class Group : std::uint8_t {
   kMemory,        // FLAT, GLOBAL, SCRATCH, MUBUF
 };
 
-// Beside the operands.
+// Facts about an operation in addition to its operands.
 enum Fact : std::uint32_t {
   kReadsScc = 1u << 0,
   kWritesScc = 1u << 1,
@@ -89,7 +90,7 @@ enum Fact : std::uint32_t {
   kStores = 1u << 12,
   kAtomic = 1u << 13,
   kCrossLane = 1u << 14,  // DS without LDS: ds_bpermute_b32, ds_swizzle_b32
-  // Modifiers that there are, in encodings that have them.
+  // Modifiers that the operation takes, in encodings that have them.
   kTakesClamp = 1u << 15,
   kTakesOutputModifier = 1u << 16,
   kTakesDpp = 1u << 17,
@@ -115,10 +116,10 @@ enum class OperandKind : std::uint8_t {
 // Scalar registers by their number in the encoding: s0..s105, then these.
 inline constexpr unsigned kVccLow = 106, kVccHigh = 107, kTrapTemporary = 108, kNull = 124,
                           kM0 = 125, kExecLow = 126, kExecHigh = 127, kScalarRegisters = 128;
-// kNull reads as 0 and drops what is written. kExecHigh and kVccHigh mean nothing in wave32, but
-// keep what is written.
+// kNull reads as 0 and drops writes. kExecHigh and kVccHigh have no function in wave32, but keep
+// their values.
 
-// Sources that are no register, by their number in the encoding.
+// Sources that are not registers, by their number in the encoding.
 enum class Special : std::uint8_t {
   kSharedBase = 235,  // 64 bits: the aperture's address; as 32 bits its high half
   kSharedLimit = 236,
@@ -135,9 +136,10 @@ struct Operand {
   std::uint8_t encoded = 0;               // 255: a literal; else only for print
   bool negate = false, absolute = false;  // first absolute, then negate
   // 16-bit operands: take the high half (VOP3 op_sel; in VOP1, VOP2, VOPC the register's bit 7).
-  // Packed operands: what the low half of the result reads (op_sel).
+  // Packed operands: the half that the result's low half reads (op_sel).
   bool high = false;
-  // Packed operands: what the high half of the result reads (op_sel_hi). kMix: it is a f16.
+  // Packed operands: the half that the result's high half reads (op_sel_hi). kMix: the source is an
+  // f16.
   bool high_for_high = false;
   // Packed operands and matrices: neg_hi; `negate` is neg_lo. (What neg_hi means as an absolute
   // value, of kMix and of the matrix that a product is added to, is in `absolute`.) Operands of
@@ -158,7 +160,7 @@ enum class OutputModifier : std::uint8_t { kNone, kTimes2, kTimes4, kHalf };
 
 enum class Dpp : std::uint8_t { kNone, kDpp16, kDpp8 };
 
-// Of source 0, before its modifiers (manual, section 7.7).
+// The DPP of source 0, which applies before its modifiers (manual, section 7.7).
 struct DppControl {
   Dpp kind = Dpp::kNone;
   // DPP16: bits 8-0, as encoded: 0-0xff quad_perm, 0x101-0x10f row_shl, 0x111-0x11f row_shr,
@@ -166,8 +168,8 @@ struct DppControl {
   // 0x160-0x16f row_xmask.
   std::uint16_t control = 0;
   std::uint8_t row_mask = 0xf, bank_mask = 0xf;
-  bool bound_control = false;   // a lane that is not there reads 0; else the lane is not written
-  bool fetch_inactive = false;  // lanes that EXEC turns off are read
+  bool bound_control = false;            // an invalid lane reads as 0; otherwise no write
+  bool fetch_inactive = false;           // lanes that EXEC disables are read
   std::array<std::uint8_t, 8> select{};  // DPP8: the lane of eight that each lane reads
   bool operator==(const DppControl&) const = default;
 };
@@ -203,22 +205,22 @@ enum class Encoding : std::uint8_t {
 };
 
 // Operands by operation:
-// - In general: as the assembler writes them, destinations apart. An operand that is implied is
-//   there as well: v_cndmask_b32's mask is source 2 (vcc in VOP2), v_add_co_ci_u32's carry is
-//   source 2, its second destination the carry out; v_cmp*'s destination is a mask (vcc in VOPC),
-//   v_cmpx*'s is EXEC.
+// - In general: as the assembler writes them, destinations separately. Implied operands are
+//   included: v_cndmask_b32's mask is source 2 (vcc in VOP2), v_add_co_ci_u32's carry is source 2,
+//   its second destination the carry out; v_cmp*'s destination is a mask (vcc in VOPC), v_cmpx*'s
+//   is EXEC.
 // - v_fmac_*, v_dot2acc_*, v_pk_fmac_*: source 2 is the destination. v_fmamk_*, v_fmaak_*: sources
 //   are ordered so that the result is s0 * s1 + s2.
 // - s_addk_i32, s_mulk_i32, s_cmpk_*: source 0 is the register, source 1 the constant.
 //   s_getreg_b32: source 0 is the constant; s_setreg_*: source 0 is the constant, 1 the value.
 // - SMEM: base (2 or 4 registers), register offset or none; then `offset`.
-// - DS: address, data 0, data 1; the address is none for those without.
+// - DS: address, if any, data 0, data 1.
 // - FLAT, GLOBAL, SCRATCH: address register or none (global: 64 bits, or 32 bits if source 2 is
 //   there), data, scalar base or none; then `offset`. All are added.
 // - MUBUF: address register (offset, index, or both: index first) or none, data, the four scalar
 //   registers of the descriptor, scalar offset as source 3; then `offset`.
-// - Atomics that compare: data holds the new value, above it the one compared with. In DS
-//   (ds_cmpstore) data 0 is the new value, data 1 the one compared with.
+// - Atomics that compare: the low half of data is the new value, the high half the value to compare
+//   with. In DS (ds_cmpstore) data 0 is the new value, data 1 the value to compare with.
 struct Instruction {
   Opcode opcode = Opcode::s_nop;
   Encoding encoding = Encoding::kSopp;
@@ -229,7 +231,8 @@ struct Instruction {
 
   bool clamp = false;
   OutputModifier output = OutputModifier::kNone;
-  // The first of a VOPD: it and the next read their operands before either writes.
+  // The first instruction of a VOPD: it and the next instruction read their operands before either
+  // writes.
   bool is_dual_with_next = false;
   DppControl dpp;
   // v_permlane16_b32, v_permlanex16_b32: fetch inactive lanes, and bound control, are op_sel bits 0
@@ -242,7 +245,8 @@ struct Instruction {
 
   std::uint16_t immediate = 0;  // SOPP, SOPK: the encoded 16 bits
   WaitCounts wait;              // s_waitcnt*
-  // kBranches but for s_setpc_b64 and s_swappc_b64: where it goes, in Program's instructions.
+  // The target of kBranches, except s_setpc_b64 and s_swappc_b64: an index in
+  // Program::instructions.
   std::uint32_t target = 0;
 
   std::uint32_t offset_in_code = 0;  // bytes from the start of the code

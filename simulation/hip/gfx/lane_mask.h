@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A bit of each lane, as a mask.
+// Collects a bit of each lane in a mask.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How an operation on lanes is called: with the values of its sources, which have all modifiers
-// applied, for all 32 lanes, whichever of them execute.
+// The calling convention of an operation on lanes: it gets the values of its sources, with all
+// modifiers applied, and computes all 32 lanes, even those that do not execute.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ inline constexpr std::uint32_t kAllLanes = ~0u;
 
 enum class ValueKind : std::uint8_t { kNone, kU16, kI16, kF16, kU32, kI32, kF32, kU64, kI64, kF64 };
 
-// Registers that a value takes.
+// Registers per value.
 constexpr unsigned dwords_of(ValueKind kind) {
   return kind == ValueKind::kNone ? 0 : kind >= ValueKind::kU64 ? 2 : 1;
 }
@@ -28,8 +28,8 @@ constexpr bool is_float(ValueKind kind) {
   return kind == ValueKind::kF16 || kind == ValueKind::kF32 || kind == ValueKind::kF64;
 }
 
-// Rows are 32 values, one for each lane; the high half of 64 bits is the row behind. The result
-// overlaps no source.
+// A row is 32 values, one for each lane; the high halves of 64-bit values are in the next row. The
+// result must not overlap a source.
 struct LaneArguments {
   std::uint32_t* d = nullptr;
   std::array<const std::uint32_t*, 3> sources{};
@@ -41,7 +41,7 @@ using LaneFunction = void (*)(LaneArguments&);
 
 struct LaneOperation {
   LaneFunction run = nullptr;
-  LaneFunction run_clamped = nullptr;  // with the clamp modifier, if the result is no float
+  LaneFunction run_clamped = nullptr;  // with the clamp modifier, for integers
   std::uint8_t sources = 0;
   std::array<ValueKind, 3> kinds{};
   ValueKind result = ValueKind::kNone;
@@ -68,7 +68,7 @@ class LaneOperations {
  private:
   std::array<LaneOperation, kOpcodes> all_{};
 };
-// Those of the host's best instruction set.
+// The operations for the host's best instruction set.
 const LaneOperations& lane_operations();
 
 }  // namespace halyard::inline v0::sim::gfx

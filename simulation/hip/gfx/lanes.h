@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations that compute each lane of a wave by itself. Their sources are compiled once for each
-// instruction set of the host, in a namespace of its own: HALYARD_GFX_ISA.
+// Operations that compute each lane of a wave independently. Their sources are compiled once for
+// each instruction set of the host, each time in its own namespace, HALYARD_GFX_ISA.
 //
-// An operation is a function of the values of one lane. The types of its parameters and of its
-// result say how many registers each takes, and which modifiers apply.
+// An operation is a function of the values of a lane. The types of its parameters and of its result
+// determine the number of registers of each, and which modifiers apply.
 #pragma once
 
 #include <bit>

@@ -62,7 +62,7 @@ u64 four_sums(u64 a, u32 b, u64 c) {
   return d;
 }
 
-// Four sums of 32 bits; the third source has four registers.
+// Four 32-bit sums; the third source has four registers.
 void wide_sums(LaneArguments& x) {
   for (unsigned lane = 0; lane < kLanes; ++lane) {
     const u64 a = x.sources[0][lane] | u64{x.sources[0][kLanes + lane]} << 32;
@@ -138,7 +138,7 @@ void add_fields(LaneOperations& o) {
   o[Opcode::v_mbcnt_lo_u32_b32] = lanes([](u32 a, u32 b, LaneIndex lane) {
     return static_cast<u32>(std::popcount(a & ((u32{1} << lane.value) - 1))) + b;
   });
-  // The high half of the mask is of lanes 32 to 63, which are not below any lane.
+  // The high half of the mask belongs to lanes 32 to 63, which are not below any lane.
   o[Opcode::v_mbcnt_hi_u32_b32] = lanes([](u32, u32 b) { return b; });
   o[Opcode::v_cvt_i32_i16] = lanes([](i16 a) { return i32{a}; });
   o[Opcode::v_cvt_u32_u16] = lanes([](u16 a) { return u32{a}; });

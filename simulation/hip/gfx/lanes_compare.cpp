@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Comparisons: v_cmp_* and v_cmpx_*, which differ in what their mask is written to.
+// Comparisons: v_cmp_* and v_cmpx_*, which differ in the destination of their mask.
 #include "simulation/hip/gfx/float_bits.h"
 #include "simulation/hip/gfx/half.h"
 #include "simulation/hip/gfx/lanes.h"
@@ -8,7 +8,7 @@
 namespace halyard::inline v0::sim::gfx::HALYARD_GFX_ISA {
 namespace {
 
-// Both opcodes of one comparison.
+// The two opcodes of a comparison.
 struct Comparison {
   Opcode compare, and_exec;
 };

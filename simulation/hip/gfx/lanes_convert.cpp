@@ -15,7 +15,7 @@ using i16 = std::int16_t;
 using u32 = std::uint32_t;
 using i32 = std::int32_t;
 
-// Of a value that has its fraction cut off already, or loses it here.
+// Saturates a value and truncates its fraction, if any.
 template <class T>
 T saturated(double value) {
   constexpr double kLeast = std::numeric_limits<T>::min(), kMost = std::numeric_limits<T>::max();

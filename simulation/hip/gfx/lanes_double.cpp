@@ -9,8 +9,8 @@
 namespace halyard::inline v0::sim::gfx::HALYARD_GFX_ISA {
 namespace {
 
-// 2 / pi = 0.b1200 b1199 ... b0 in binary, the first bits first. A number that is public knowledge:
-// the words of fdlibm's two_over_pi, 32 bits each.
+// 2 / pi = 0.b1200 b1199 ... b0 in binary, the first bits first. Public source: the value of
+// fdlibm's two_over_pi, in words of 32 bits.
 constexpr std::array<std::uint32_t, 38> kTwoOverPi = {
     0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab, 0xdebbc561,
     0xb7246e3a, 0x424dd2e0, 0x06492eea, 0x09d1921c, 0xfe1deb1c, 0xb129a73e, 0xe88235f5, 0x2ebb4484,
@@ -18,7 +18,7 @@ constexpr std::array<std::uint32_t, 38> kTwoOverPi = {
     0xef2f118b, 0x5a0a6d1f, 0x6d367ecf, 0x27cb09b7, 0x4f463f66, 0x9e5fea2d, 0x7527bac7, 0xebe5f17b,
     0x3d0739f7, 0x8a5292ea, 0x6bfb5fb1, 0x1f8d5d08, 0x56033046, 0xfc7b6bab};
 
-// 53 bits of 2 / pi behind the first `shift`.
+// 53 bits of 2 / pi, after the first `shift` bits.
 double trig_preop(double a, std::uint32_t segment) {
   const int exponent = biased_exponent(a);
   unsigned shift = (segment & 31) * 53;
@@ -59,7 +59,7 @@ void add_double(LaneOperations& o) {
     return std::isfinite(a) ? std::frexp(a, &exponent) : a;
   });
   o[Opcode::v_ldexp_f64] = lanes([](double a, std::int32_t b) { return std::ldexp(a, b); });
-  // Hardware's are approximations that programs refine; these are rounded correctly.
+  // The hardware returns approximations that programs refine; these results are correctly rounded.
   o[Opcode::v_rcp_f64] = lanes([](double a) { return 1 / a; });
   o[Opcode::v_sqrt_f64] = lanes([](double a) { return std::sqrt(a); });
   o[Opcode::v_rsq_f64] = lanes([](double a) { return 1 / std::sqrt(a); });

@@ -9,10 +9,11 @@
 namespace halyard::inline v0::sim::gfx::HALYARD_GFX_ISA {
 namespace {
 
-// Division: two v_div_scale bring numerator and denominator to where the iterations of Newton and
-// Raphson are exact enough, v_div_fmas scales the quotient back, v_div_fixup sees to special cases.
-// The manual's text (16.9), with what "test/amd/hw" of tinygrad found on hardware: the mask is also
-// 1 where the result is a NaN, and the scale of v_div_fmas depends on the exponent.
+// Division: two v_div_scale scale numerator and denominator into the range in which Newton-Raphson
+// iterations are accurate enough, v_div_fmas scales the quotient back, and v_div_fixup handles
+// special cases. This follows the manual (16.9), with the behaviour that tinygrad's "test/amd/hw"
+// found on hardware: the mask is also 1 where the result is a NaN, and the scale of v_div_fmas
+// depends on the exponent.
 template <class T>
 struct Division;
 template <>
@@ -35,7 +36,7 @@ WithMask<T> div_scale(T a, T b, T c) {
   if (b == 0 || c == 0) return {std::numeric_limits<T>::quiet_NaN(), true};
   const bool is_denominator = std::bit_cast<BitsOf<T>>(a) == std::bit_cast<BitsOf<T>>(b);
   const bool is_numerator = std::bit_cast<BitsOf<T>>(a) == std::bit_cast<BitsOf<T>>(c);
-  // By exponents alone, so a number that is not far above the denormals counts as one.
+  // Only exponents are compared, so numbers slightly above the denormals count as denormal.
   const bool quotient_is_denormal = numerator - denominator <= D::kDenormal;
   const bool reciprocal_is_denormal = D::kBias - denominator <= D::kDenormal;
   if (numerator - denominator >= D::kLarge) return {is_denominator ? a * D::kUp : a, true};
@@ -72,7 +73,8 @@ T div_fixup(T a, T b, T c) {
 
 float fused(float a, float b, float c) { return std::fma(a, b, c); }
 
-// Rounded once, or divisions whose results are denormal would not be rounded correctly.
+// The result must be rounded only once; otherwise divisions with denormal results would not be
+// rounded correctly.
 template <class T>
 T div_fmas(T a, T b, T c, bool is_scaled) {
   using D = Division<T>;
@@ -80,7 +82,7 @@ T div_fmas(T a, T b, T c, bool is_scaled) {
   if (!is_scaled) return sum;
   if (biased_exponent(c) > D::kBias) return sum * D::kUp;
   const T result = sum * D::kDown;
-  // Where the sum lies between two results, what it was rounded by itself decides.
+  // If the sum lies halfway between two results, the rounding error of the sum decides.
   const T distance = sum - result * D::kUp;
   const T rounded_by = std::fma(a, b, c - sum);
   const bool is_between = std::fabs(distance) == D::kSmallest * D::kUp / 2;
@@ -133,8 +135,8 @@ void add_order(LaneOperations& o) {
       lanes([](float a, float b, float c) { return maximum(minimum(a, b), c); });
 }
 
-// Faces of a cube: 0 to 5 for +x, -x, +y, -y, +z, -z, by the largest coordinate; of equal ones z
-// goes before y and y before x.
+// Faces of a cube: 0 to 5 for +x, -x, +y, -y, +z, -z, by the largest coordinate; if equal, z takes
+// precedence over y, and y over x.
 bool is_z_face(float x, float y, float z) {
   return std::fabs(z) >= std::fabs(x) && std::fabs(z) >= std::fabs(y);
 }
@@ -167,7 +169,7 @@ void add_parts(LaneOperations& o) {
   o[Opcode::v_ceil_f32] = lanes([](float a) { return std::ceil(a); });
   o[Opcode::v_floor_f32] = lanes([](float a) { return std::floor(a); });
   o[Opcode::v_rndne_f32] = lanes([](float a) { return std::nearbyint(a); });
-  // Less than 1, also where the difference would round to it (LLVM, llvm.amdgcn.fract).
+  // Less than 1, even if the difference would round to 1 (LLVM, llvm.amdgcn.fract).
   o[Opcode::v_fract_f32] = lanes([](float a) {
     const float part = a - std::floor(a);
     return part >= 1 ? 0x1.fffffep-1f : part;

@@ -71,7 +71,7 @@ void add_parts(LaneOperations& o) {
     return std::isfinite(to_float(a)) ? to_half(std::frexp(to_float(a), &exponent)) : a;
   });
   o[Opcode::v_ldexp_f16] = lanes([](F16 a, std::int16_t b) {
-    // Exact in double for every factor that matters.
+    // Exact in double for every exponent that makes a difference.
     const int exponent = b < -64 ? -64 : b > 64 ? 64 : b;
     return to_half(to_odd_float(std::ldexp(static_cast<double>(to_float(a)), exponent)));
   });

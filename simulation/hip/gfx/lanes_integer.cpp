@@ -16,7 +16,7 @@ using u64 = std::uint64_t;
 using i64 = std::int64_t;
 __extension__ typedef __int128 Wide;
 
-// Of the clamp modifier.
+// Saturation for the clamp modifier.
 u32 saturated_u32(i64 value) {
   return static_cast<u32>(std::clamp<i64>(value, 0, std::int64_t{UINT32_MAX}));
 }
@@ -86,7 +86,8 @@ void add_sums(LaneOperations& o) {
   o[Opcode::v_xad_u32] = lanes([](u32 a, u32 b, u32 c) { return (a ^ b) + c; });
 }
 
-// With a carry or borrow of each lane. Clamped sums saturate, the mask stays.
+// Sums and differences with a carry or borrow per lane. The clamp modifier saturates the result,
+// but does not change the carry mask.
 void add_carries(LaneOperations& o) {
   using Sum = WithMask<u32>;
   o[Opcode::v_add_co_u32] =

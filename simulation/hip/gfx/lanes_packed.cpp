@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Two values of 16 bits in each lane, and dot products. Their sources come with the halves that
-// op_sel chooses in place, negated as neg_lo and neg_hi say.
+// Two values of 16 bits in each lane, and dot products. op_sel, neg_lo and neg_hi are already
+// applied to their sources.
 #include <algorithm>
 
 #include "simulation/hip/gfx/half.h"
@@ -109,7 +109,7 @@ void add_floats(LaneOperations& o) {
   }
 }
 
-// The manual adds the products one after the other, each rounded to f32 (16.12).
+// The manual adds the products sequentially and rounds each sum to f32 (16.12).
 float dot2(u32 a, u32 b, float c) {
   float sum = c;
   for (unsigned i = 0; i < 2; ++i) {

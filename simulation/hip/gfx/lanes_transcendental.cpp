@@ -2,8 +2,8 @@
 //
 // Reciprocals, roots, powers, logarithms and trigonometry. Hardware approximates them: to 1 ulp in
 // f32 and f16 (manual, 16.6; LLVM, "AMDGPU Usage"). Here each is computed in double and rounded, so
-// it lies within 1 ulp of hardware's result or of the next to it. As LLVM assumes in its expansions
-// of log2, exp2 and division, those of f32 take denormals for 0 and return 0 for them.
+// it lies within 1 ulp of the hardware's result or of its neighbour. As LLVM assumes in its
+// expansions of log2, exp2 and division, the f32 operations treat denormal inputs and results as 0.
 #include <limits>
 #include <numbers>
 
@@ -13,7 +13,7 @@
 namespace halyard::inline v0::sim::gfx::HALYARD_GFX_ISA {
 namespace {
 
-// sin(2 pi a), exact where it is 0 or +-1. There is no sine of an infinity.
+// sin(2 pi a), exact if the result is 0 or +-1. The sine of an infinity is NaN.
 double sine_of_turns(double a) {
   if (!std::isfinite(a)) return std::numeric_limits<double>::quiet_NaN();
   double turn = a - std::floor(a);  // exact: a has the bits of a float

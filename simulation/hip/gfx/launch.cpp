@@ -10,9 +10,9 @@ namespace halyard::inline v0::sim::gfx {
 namespace {
 
 constexpr std::uint32_t kMostLds = 64 * 1024;
-// Of a kernel whose calls need a stack that the compiler does not know.
+// Stack bytes per lane of a kernel whose stack size the compiler does not know.
 constexpr std::uint32_t kDynamicStack = 16 * 1024;
-// What pointers to the runtime's own objects point to; programs see zeros.
+// Size of the zeroed memory to which pointers to the runtime's own objects point.
 constexpr std::size_t kHeapBytes = 4096;
 
 std::string text_of(const Extent& extent) {
@@ -53,7 +53,7 @@ std::string check(const Run& run) {
   return {};
 }
 
-// The value of a hidden argument; those that are not here are null.
+// The value of a hidden argument; arguments that are not listed here are null.
 std::uint64_t hidden_value(const Run& run, std::string_view kind) {
   const Launch& launch = *run.launch;
   constexpr std::string_view kCount = "hidden_block_count_", kSize = "hidden_group_size_";
@@ -71,7 +71,7 @@ void fill_arguments(Run& run) {
   const Kernel& kernel = *run.kernel;
   const std::size_t size =
       std::max<std::size_t>(kernel.argument_bytes, run.launch->arguments.size());
-  // Wide loads may reach beyond the last argument.
+  // Padded, because wide loads may extend beyond the last argument.
   run.kernarg.assign((size + 63) / 64 * 8, 0);
   auto* const bytes = reinterpret_cast<std::byte*>(run.kernarg.data());
   if (!run.launch->arguments.empty()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations of LDS: those of one address are in memory.cpp and atomic.cpp; here are those of two,
-// and those that only move values between lanes (manual, chapter 12 and 16.13).
+// Operations of LDS with two addresses, and those that only move values between lanes. Operations
+// with a single address are in memory.cpp and atomic.cpp (manual, chapter 12 and 16.13).
 #include <bit>
 #include <cstring>
 
@@ -11,7 +11,7 @@
 namespace halyard::inline v0::sim::gfx {
 namespace {
 
-// Offsets count elements, or 64 of them.
+// The unit of offsets is an element, or 64 elements.
 template <unsigned kDwords, unsigned kStride>
 void run_load_two(Wave& wave, const Ins& ins) {
   const Instruction& from = *ins.from;
@@ -74,7 +74,7 @@ void run_conditional_exchange(Wave& wave, const Ins& ins) {
   });
 }
 
-// The highest lane that names a target wins; targets that none names get 0.
+// The highest lane that names a target wins; targets that no lane names get 0.
 void run_permute(Wave& wave, const Ins& ins) {
   const Instruction& from = *ins.from;
   const std::uint32_t* const address = wave.row(from.sources[0].index);
@@ -87,7 +87,7 @@ void run_permute(Wave& wave, const Ins& ins) {
   });
   write_rows(wave, from.destination.index, result.rows, 1, wave.exec());
 }
-// Lanes that are off read as 0.
+// Inactive lanes read as 0.
 void run_backward_permute(Wave& wave, const Ins& ins) {
   const Instruction& from = *ins.from;
   const std::uint32_t* const address = wave.row(from.sources[0].index);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A wave while it executes: what the handlers of instructions see, and the instruction as they
-// take it.
+// The state of an executing wave, and the form of an instruction, as the handlers of instructions
+// see them.
 #pragma once
 
 #include <array>
@@ -42,23 +42,23 @@ struct Ins {
   const LaneOperation* lane = nullptr;
   std::array<InsSource, 3> sources{};
   std::uint8_t result_dwords = 0;
-  bool has_modifiers = false;     // any but the plainest sources and results
+  bool has_modifiers = false;     // has sources or results with modifiers
   std::uint16_t destination = 0;  // vector register
   std::uint32_t counted = 0;      // ~0 for instructions of lanes
 };
 
-// All code of a code object, by the index of its instructions; then one that ends the run.
+// All code of a code object, by the index of its instructions; the last entry ends the run.
 struct Executable {
   std::vector<Ins> code;
   std::vector<std::unique_ptr<std::array<std::uint32_t, 4 * kLanes>>> constants;
 };
-// Cached in the program; threads may call it at a time.
+// Cached in the program. Threads may call it concurrently.
 const Executable& executable_of(const CodeObject::Program& program);
-// Null: the instruction is not built.
+// Returns null if the instruction is not implemented.
 Handler handler_of(const Instruction& instruction);
 
-// Addresses that are not those of Memory: the apertures of flat addresses (manual, 11.2; ROCm
-// places them so), and what the launcher of a kernel fills.
+// Addresses outside Memory: the apertures of flat addresses (manual, 11.2; placed as ROCm does),
+// and data that the launcher of a kernel fills.
 inline constexpr std::uint64_t kSharedAperture = std::uint64_t{0x10000} << 32;
 inline constexpr std::uint64_t kPrivateAperture = std::uint64_t{0x20000} << 32;
 inline constexpr std::uint64_t kKernargAddress = std::uint64_t{0x30000} << 32;
@@ -66,7 +66,7 @@ inline constexpr std::uint64_t kPacketAddress = std::uint64_t{0x30001} << 32;
 inline constexpr std::uint64_t kHeapAddress = std::uint64_t{0x30002} << 32;
 
 inline constexpr unsigned kVectorRegisters = 256;
-// Operands of several registers may reach beyond the last.
+// Includes padding, because an operand of several registers may extend beyond the last register.
 inline constexpr unsigned kVectorRows = kVectorRegisters + 16;
 
 // MODE (manual, 3.3).
@@ -141,7 +141,7 @@ struct alignas(64) Wave {
             std::uint64_t address = 0);
   bool has_failed() const;
 
-  // Executes up to `slice` instructions, returns how many. Strict mode has a loop of its own.
+  // Executes up to `slice` instructions and returns their number. Strict mode has a separate loop.
   std::uint64_t execute(std::uint64_t slice);
   std::uint64_t execute_checked(std::uint64_t slice);
 };
@@ -156,7 +156,7 @@ inline void each_active(std::uint32_t mask, F f) {
 void write_rows(Wave& wave, unsigned first, const std::uint32_t* rows, unsigned count,
                 std::uint32_t mask);
 
-// The handlers of the families, or null.
+// The handlers of the families of instructions, or null.
 Handler scalar_handler(const Instruction& instruction);
 Handler control_handler(const Instruction& instruction);
 Handler scalar_memory_handler(const Instruction& instruction);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Products of 16 x 16 matrices, WMMA (manual, 7.9): D = A B + C. Lane i of 0 to 15 holds row i of A
-// and column i of B, its 16 elements in order in 8, 4 or 2 registers; lanes 16 to 31 hold the same
-// again. Register r of C and D is row 2 r in lanes 0 to 15, and row 2 r + 1 in lanes 16 to 31; 16
-// bits are in the half that op_sel chooses. EXEC does not matter.
+// and column i of B, its 16 elements in order in 8, 4 or 2 registers; lanes 16 to 31 hold the same.
+// Register r of C and D is row 2 r in lanes 0 to 15, and row 2 r + 1 in lanes 16 to 31; 16 bits are
+// in the half that op_sel chooses. EXEC does not matter.
 //
-// Hardware's order of additions is not documented. Here the products, which are exact, are added in
-// double and rounded once.
+// The hardware's order of additions is not documented. Here the exact products are added in double
+// and the sum is rounded once.
 #include <algorithm>
 #include <limits>
 

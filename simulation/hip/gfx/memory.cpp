@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Loads and stores of lanes: global memory, scratch, buffers and LDS (manual, chapters 9 to 12).
-// Addresses need no alignment, as Linux sets the mode of the hardware.
+// Addresses may be unaligned, as in the hardware mode that Linux sets.
 #include "simulation/hip/gfx/memory.h"
 
 #include <cstring>
@@ -9,7 +9,7 @@
 namespace halyard::inline v0::sim::gfx {
 namespace {
 
-// Which bits of a register.
+// The part of a register that is accessed.
 enum class Part : std::uint8_t { kWhole, kLow, kHigh };
 
 template <unsigned kSize, bool kSigned = false, Part kPart = Part::kWhole>
@@ -57,7 +57,7 @@ void run_load(Wave& wave, const Ins& ins) {
   for (std::uint32_t left = wave.exec(); left != 0; left &= left - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(left));
     if constexpr (std::is_same_v<Places, BufferPlaces> && Form::kBytes > 4) {
-      std::byte all[Form::kBytes];  // the lane's offset is read until the last
+      std::byte all[Form::kBytes];  // buffered, because a load may overwrite the lane's offset
       for (unsigned i = 0; i < Form::kBytes / 4; ++i) {
         const std::byte* const bytes = places.find(lane, 4, LdsAccess::kRead, 4 * i);
         if (bytes == nullptr) return;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loads and stores that LDS has in common with other memory.
+// Loads and stores that LDS shares with other memory.
 #pragma once
 
 #include "simulation/hip/gfx/places.h"
 
 namespace halyard::inline v0::sim::gfx {
 
-// ds_load_* and ds_store_* of one address, or null.
+// The handler of a ds_load_* or ds_store_* with a single address, or null.
 Handler lds_access_handler(Opcode opcode);
 
 }  // namespace halyard::inline v0::sim::gfx

@@ -63,7 +63,7 @@ class Parser {
     return number(size) && array(result, size, depth);
   }
   bool array(MessageValue& result, std::uint64_t size, unsigned depth) {
-    // Each item takes a byte at least, so a size beyond them is wrong.
+    // Each item takes at least one byte, so a larger size is invalid.
     if (size > bytes_.size() - position_) return false;
     result.kind = Kind::kArray;
     for (std::uint64_t i = 0; i != size; ++i) {

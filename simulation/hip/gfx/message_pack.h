@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MessagePack (msgpack specification, 2013 and later), as far as metadata use it: no extension
-// types. Code objects are not trusted, so nesting has a limit, which nlohmann-json's reader lacks.
+// MessagePack (msgpack specification, 2013 and later), without extension types, which metadata do
+// not use. Code objects are not trusted, so nesting has a limit, which nlohmann-json's reader
+// lacks.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +17,19 @@ namespace halyard::inline v0::sim::gfx {
 struct MessageValue {
   enum class Kind : std::uint8_t { kNil, kBool, kInteger, kFloat, kText, kArray, kMap };
   Kind kind = Kind::kNil;
-  std::int64_t integer = 0;         // also of kBool; above 2^63 - 1: that
+  std::int64_t integer = 0;         // kBool too; larger values become 2^63 - 1
   std::string_view text;            // in the bytes that were parsed; binary data as well
-  std::vector<MessageValue> items;  // of a map: each key, and its value behind it
+  std::vector<MessageValue> items;  // of a map: each key, followed by its value
 
   // The member of a map with a text as its key, or null.
   const MessageValue* find(std::string_view key) const;
-  // Members of the kind that is asked for, or nothing.
+  // The member if it is of that kind, or nothing.
   std::optional<std::string_view> text_at(std::string_view key) const;
   std::optional<std::int64_t> integer_at(std::string_view key) const;
 };
 
-// One value at the start of `bytes`; nothing if they are no MessagePack, or nest deeper than 32.
-// The value refers to `bytes`.
+// Parses the value at the start of `bytes`. Returns nothing if they are not MessagePack or nest
+// deeper than 32. The value refers to `bytes`.
 std::optional<MessageValue> parse_message_pack(Bytes bytes);
 
 }  // namespace halyard::inline v0::sim::gfx

@@ -15,7 +15,8 @@ using Kind = MessageValue::Kind;
 
 constexpr std::uint32_t kDynamicStackBytes = 1024;
 
-// A number of 32 bits; `otherwise` if it is absent. False if it is there and no such number.
+// Reads a 32-bit number; `otherwise` if it is absent. Returns false if the member is not such a
+// number.
 bool number(const MessageValue& map, std::string_view key, std::uint32_t& result,
             std::uint32_t otherwise = 0) {
   result = otherwise;
@@ -79,7 +80,7 @@ std::optional<KernelMetadata> read_kernel(const MessageValue& map) {
       !read_arguments(map, kernel)) {
     return std::nullopt;
   }
-  // Calls whose depth the compiler does not know: HIP gives the default of hipLimitStackSize.
+  // The compiler does not know the stack size: HIP uses the default of hipLimitStackSize.
   if (map.integer_at(".uses_dynamic_stack").value_or(0) != 0) {
     kernel.scratch_bytes = std::max(kernel.scratch_bytes, kDynamicStackBytes);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the note of a code object says of its kernels (LLVM, "User Guide for AMDGPU Backend", Code
-// Object V3 Metadata and later).
+// The description of kernels in the note of a code object (LLVM, "User Guide for AMDGPU Backend",
+// Code Object V3 Metadata and later).
 #pragma once
 
 #include <optional>
@@ -18,7 +18,8 @@ struct KernelMetadata {
   std::string descriptor_symbol;  // "name.kd"
 };
 
-// By their order in the note; nothing, and why in a sentence, if it is damaged.
+// Returns the kernels in the order of the note. Returns nothing, with a sentence in `error`, if the
+// note is damaged.
 std::optional<std::vector<KernelMetadata>> read_metadata(Bytes note, std::string& error);
 
 }  // namespace halyard::inline v0::sim::gfx

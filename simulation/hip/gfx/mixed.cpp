@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Packed operations whose modifiers choose types: v_fma_mix_* takes f16 or f32 from each source,
-// dot products of bytes and of four bits are of signed or unsigned numbers (manual, 16.12).
+// Packed operations whose modifiers choose types: v_fma_mix_* takes f16 or f32 from each source;
+// dot products of bytes and of 4-bit numbers are signed or unsigned (manual, 16.12).
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -51,7 +51,7 @@ void run_fma_mix(Wave& wave, const Ins& ins) {
   });
 }
 
-// Numbers of kBits bits, signed where the operand's neg says so.
+// Numbers of kBits bits, signed if the operand's neg is set.
 template <unsigned kBits>
 void run_dot(Wave& wave, const Ins& ins) {
   const Instruction& from = *ins.from;

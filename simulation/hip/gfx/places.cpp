@@ -100,7 +100,7 @@ std::byte* BufferPlaces::find(unsigned lane, std::uint32_t size, LdsAccess acces
   if (buffer_.is_swizzled) return nullptr;
   const std::uint64_t index =
       (index_ != nullptr ? std::uint64_t{index_[lane]} : 0) + (buffer_.adds_lane ? lane : 0);
-  // Of 32 bits: compilers count on a negative offset of the lane.
+  // Wraps at 32 bits, because compilers use negative lane offsets.
   const std::uint32_t offset =
       static_cast<std::uint32_t>(from_.offset) + skipped + (offset_ != nullptr ? offset_[lane] : 0);
   bool is_inside = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where the lanes of a memory instruction access, by its segment. Each class answers, for a lane,
-// with bytes of the host; after a fault, which ends the run, with null.
+// The memory that the lanes of a memory instruction access, by segment. Each class returns the
+// host's bytes for a lane, or null after a fault, which ends the run.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace halyard::inline v0::sim::gfx {
 
 using LdsAccess = LdsChecks::Access;
 
-// Bytes of LDS, checked.
+// Checks the access and returns the bytes of LDS.
 std::byte* find_lds(Wave& wave, const Instruction& from, unsigned lane, std::uint32_t address,
                     std::uint32_t size, LdsAccess access);
 std::byte* find_scratch(Wave& wave, const Instruction& from, unsigned lane, std::uint32_t address,
@@ -111,12 +111,12 @@ class ScratchPlaces {
   const std::uint32_t* rows_ = nullptr;
 };
 
-// MUBUF. What is out of range reads 0 and is not written: `find` answers then with bytes of its
-// own, which are zero before each access. Each register is in range or not by itself.
+// MUBUF. Out of range, loads return 0 and stores are dropped: `find` then returns a scratch buffer,
+// which is zero before each access. The range check is per register.
 class BufferPlaces {
  public:
   BufferPlaces(Wave& wave, const Ins& ins);
-  // The bytes that are `skipped` behind the first of the lane's access.
+  // The bytes that start `skipped` bytes after the first byte of the lane's access.
   std::byte* find(unsigned lane, std::uint32_t size, LdsAccess access, std::uint32_t skipped = 0);
   bool is_shared() const { return true; }
 

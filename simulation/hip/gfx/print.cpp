@@ -71,7 +71,7 @@ std::string constant_text(const Operand& operand, bool is_matrix) {
     return hex(operand.type == Type::kF64 ? operand.bits >> 32 : operand.bits & 0xffff'ffff);
   }
   if (operand.encoded < 240) return std::to_string(static_cast<std::int64_t>(operand.bits));
-  // Such a constant is no literal: assemblers have no name for it.
+  // Assemblers have no name for such a constant, which is not a literal.
   if (is_16_bit(operand.type) && !is_float(operand.type)) return hex(operand.bits);
   constexpr std::array<std::string_view, 8> kFloats = {"0.5", "-0.5", "1.0", "-1.0",
                                                        "2.0", "-2.0", "4.0", "-4.0"};
@@ -152,7 +152,7 @@ class Printer {
     if (instruction_.slc) modifier("slc");
     if (instruction_.dlc) modifier("dlc");
   }
-  // "[0,1,0]" of `count` values; nothing if all are `usual`.
+  // Adds "[0,1,0]" for `count` values, unless all are `usual`.
   template <typename F>
   void list(std::string_view title, unsigned count, bool usual, const F& value) {
     bool is_usual = true;
@@ -299,7 +299,7 @@ void Printer::control() {
       return;
     case Opcode::s_waitcnt: {
       const WaitCounts& wait = instruction_.wait;
-      // Bit 3 is no part of a count.
+      // Bit 3 does not belong to a count.
       if (bit(immediate, 3)) return add(hex(immediate));
       std::string text;
       const auto count = [&](std::string_view title, unsigned value) {
@@ -412,7 +412,7 @@ void Printer::vector_modifiers() {
     });
   }
   if (instruction_.opcode == Opcode::v_mov_b16) return;
-  // A source that is the destination has a place in the list, and no bit.
+  // A source that is the destination has a place in the list, but no bit.
   const unsigned sources = facts_.source_count();
   const bool has_result = instruction_.destination.is(OperandKind::kVector);
   list("op_sel", sources + (has_result ? 1 : 0), false, [&](unsigned i) {

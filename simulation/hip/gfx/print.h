@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Instructions as LLVM's assembler writes them, for messages. What is printed assembles to the same
-// words, but for fields that are ignored. Halves of 16-bit registers are written v1.h, which
-// assemblers take that know them.
+// Instructions as LLVM's assembler writes them, for messages. The text assembles to the same words,
+// except for ignored fields. Halves of 16-bit registers are written v1.h, which only assemblers
+// that support them accept.
 #pragma once
 
 #include <span>
@@ -12,7 +12,8 @@
 
 namespace halyard::inline v0::sim::gfx {
 
-// The first of `instructions`; for a VOPD both, if both are there. Not empty. Any thread.
+// Prints the first of `instructions`, or both of a VOPD if both are given. Precondition: not empty.
+// Any thread.
 std::string print(std::span<const Instruction> instructions);
 std::string print(const Instruction& instruction);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A code object after loading: what run() executes. Immutable.
+// A loaded code object, in the form that run() executes. Immutable.
 #pragma once
 
 #include <cstddef>
@@ -67,16 +67,16 @@ struct CodeObject::Program {
   };
   std::vector<Relocation> relocations;
 
-  // All code of the object. What follows in the code follows here; where that is not so, as the
-  // code is damaged or ends, s_code_end stands between. Instruction::offset_in_code counts from the
-  // start of the image.
+  // All code of the object, in its order. Where the code is damaged or ends, an s_code_end
+  // separates instructions that do not follow each other in the code. Instruction::offset_in_code
+  // counts from the start of the image.
   std::vector<Instruction> instructions;
   // By (offset in the image - code_begin) / 4: the instruction that starts there, or
   // kNoInstruction. For s_setpc_b64 and s_swappc_b64, whose targets are addresses.
   std::vector<std::uint32_t> instruction_at;
   std::uint64_t code_begin = 0, code_end = 0;  // in the image
 
-  // `instructions` as run() takes them, made by the first run. (execution half)
+  // `instructions` in executable form, created by the first run. (execution half)
   mutable std::once_flag executable_once;
   mutable std::shared_ptr<const Executable> executable;
 
@@ -87,7 +87,8 @@ struct CodeObject::Program {
   }
 };
 
-// Whether run() has the operation. A code object with another one is not loaded. (execution half)
+// Whether run() implements the operation. Code objects with other operations are not loaded.
+// (execution half)
 bool is_built(const Instruction& instruction);
 
 }  // namespace halyard::inline v0::sim::gfx

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Moves whose registers M0 chooses, as compilers index vectors with them: v_movreld_b32 and the
-// like, s_movrels_b32 and the like (manual, sections 16.3 and 16.7); and the swap of halves.
+// Moves whose registers M0 chooses, which compilers use to index vectors: v_movreld_b32,
+// s_movrels_b32 and the like (manual, sections 16.3 and 16.7); and the swap of halves.
 #include <cstdint>
 
 #include "simulation/hip/gfx/machine.h"

@@ -45,7 +45,7 @@ Place Run::place_of(const Wave& wave, const Instruction& at, unsigned lane) cons
   Place place;
   place.kernel = kernel->name;
   place.offset = at.offset_in_code - code->entry_offset;
-  // Both of a pair, where it is one.
+  // Both instructions, if it is a dual-issue pair.
   const auto* const all = program->instructions.data();
   const auto index = static_cast<std::size_t>(&at - all);
   place.instruction =
@@ -60,7 +60,7 @@ void Run::report(FindingKind kind, const Wave& wave, const Instruction& at, unsi
                  const std::string& message) {
   const std::lock_guard lock(mutex);
   ++outcome.findings_count;
-  // One for each instruction and kind.
+  // At most one finding for each instruction and kind.
   const std::uint64_t offset = at.offset_in_code - code->entry_offset;
   const bool is_known = std::ranges::any_of(outcome.findings, [&](const Finding& each) {
     return each.kind == kind && each.place.offset == offset;

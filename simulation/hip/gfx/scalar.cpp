@@ -15,7 +15,7 @@ using i32 = std::int32_t;
 using u64 = std::uint64_t;
 using i64 = std::int64_t;
 
-// Operands and results of one handler.
+// Operands and results of a handler.
 struct Scalar {
   Wave& wave;
   const Instruction& from;
@@ -29,7 +29,7 @@ struct Scalar {
   void set(u32 value) const { wave.set_scalar(from.destination.index, value); }
   void set(i32 value) const { set(static_cast<u32>(value)); }
   void set64(u64 value) const { wave.set_scalar64(from.destination.index, value); }
-  // With SCC telling whether it is not 0.
+  // Sets the result, and SCC if it is not 0.
   void set_test(u32 value) const {
     set(value);
     wave.scc = value != 0;
@@ -75,13 +75,13 @@ T extracted(T value, u32 field, unsigned offset_bits) {
   return static_cast<T>(static_cast<T>(static_cast<Unsigned>(shifted) << unused) >> unused);
 }
 
-// Bit i of the result: any of bits 4 i to 4 i + 3.
+// Bit i of the result is set if any of bits 4 i to 4 i + 3 is set.
 u64 quads(u64 value) {
   u64 result = 0;
   for (unsigned i = 0; i < 16; ++i) result |= u64{(value >> (4 * i) & 15) != 0} << i;
   return result;
 }
-// All bits of a quad that has one.
+// Sets all bits of each quad that has a set bit.
 u64 whole_quads(u64 value) {
   u64 result = 0;
   for (unsigned i = 0; i < 64; i += 4) result |= (value >> i & 15) != 0 ? u64{15} << i : 0;
@@ -98,7 +98,7 @@ i32 leading_sign_bits(T value) {
   return changes == 0 ? -1 : std::countl_zero(changes);
 }
 
-// EXEC saved, then combined with the operand. In 64 bits EXEC's high half takes part as well.
+// Saves EXEC, then combines it with the operand. The 64-bit form includes EXEC's high half.
 template <auto F>
 void save_exec32(const Scalar& x) {
   const u32 old = x.wave.exec();

@@ -98,7 +98,7 @@ std::optional<ElfTarget> target_of_flags(std::uint32_t flags) {
   const auto found =
       std::ranges::find(kProcessors, static_cast<std::uint8_t>(flags & 0xff), &Processor::number);
   if (found == std::end(kProcessors)) return std::nullopt;
-  // Bits 9-8 xnack, 11-10 sramecc: 0 the processor has none, 1 any, 2 off, 3 on.
+  // Bits 9-8 are xnack, bits 11-10 sramecc: 0 is not supported, 1 any, 2 off, 3 on.
   constexpr std::array kFeature = {Feature::kAny, Feature::kAny, Feature::kOff, Feature::kOn};
   return ElfTarget{.id = {.processor = std::string(found->name),
                           .sramecc = kFeature[flags >> 10 & 3],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which processors a code object is for (LLVM, "User Guide for AMDGPU Backend", Target ID and
+// The processors that a code object supports (LLVM, "User Guide for AMDGPU Backend", Target ID and
 // Generic Processors).
 #pragma once
 
@@ -24,11 +24,11 @@ struct TargetId {
 enum class Match : std::uint8_t { kNone, kGeneric, kNative };
 
 // Whether an image for `image` runs on `device`. kGeneric: it is for a generic processor that
-// covers the device's.
+// covers the device's processor.
 Match match(const TargetId& image, const TargetId& device);
 
-// What the flags of an ELF's header say, and the generic version in them, 0 if none; nothing for
-// processors without a name.
+// The target in the flags of an ELF's header, and its generic version, or 0. Empty for processors
+// without a name.
 struct ElfTarget {
   TargetId id;
   unsigned generic_version = 0;

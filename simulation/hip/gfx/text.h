@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sentences of messages, put together from strings and numbers.
+// Builds the sentences of messages from strings and numbers.
 #pragma once
 
 #include <concepts>
@@ -13,7 +13,7 @@ namespace halyard::inline v0::sim::gfx {
 inline void append(std::string& text, std::string_view part) { text += part; }
 inline void append(std::string& text, std::integral auto number) { text += std::to_string(number); }
 
-// The parts behind each other; numbers in decimal.
+// Concatenates the parts; numbers are decimal.
 template <typename... Parts>
 std::string join(const Parts&... parts) {
   std::string text;

@@ -9,7 +9,7 @@ namespace {
 
 bool is_packed_type(Type type) { return type >= Type::kPackedB16 && type <= Type::kPackedBf16; }
 
-// What one instruction computed before it is written.
+// The result of an instruction before it is written.
 struct Computed {
   RowBuffer result;
   std::uint32_t mask = 0;
@@ -76,7 +76,7 @@ void commit(Wave& wave, const Ins& ins, const Computed& computed) {
     const Operand& mask = ins.from->second_destination.is(OperandKind::kNone)
                               ? ins.from->destination
                               : ins.from->second_destination;
-    // The bits of other lanes become 0.
+    // The bits of inactive lanes become 0.
     if (mask.kind == OperandKind::kScalar) {
       wave.set_scalar(mask.index, computed.mask & computed.enabled);
     }
@@ -148,7 +148,7 @@ bool keeps_denormals(const Wave& wave, ValueKind kind, unsigned bit) {
   return (wave.mode.denormals >> (shift + bit) & 1) != 0;
 }
 
-// f16 as float, for the modifiers alone.
+// Converts f16 to float, for the modifiers only.
 float widened(std::uint32_t half) {
   const std::uint32_t magnitude = half & 0x7fffu;
   const float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
@@ -157,7 +157,7 @@ float widened(std::uint32_t half) {
   return (half & 0x8000u) != 0 ? -value : value;
 }
 
-// 0 to 1. A NaN becomes 0 if DX10_CLAMP says so.
+// Clamps to [0, 1]. A NaN becomes 0 if DX10_CLAMP is set.
 template <class T>
 int clamp_choice(T value, bool clamps_nan) {  // -1: as it is, 0, 1
   if (value != value) return clamps_nan ? 0 : -1;
@@ -274,7 +274,7 @@ const std::uint32_t* prepared_rows(Wave& wave, const Ins& ins, unsigned index, V
 void modify_result(const Wave& wave, const Instruction& from, ValueKind kind, std::uint32_t* rows,
                    bool flushes) {
   const bool keeps = keeps_denormals(wave, kind, 1) && !flushes;
-  // Ignored where IEEE rules hold or denormals are results (manual, 7.2.4).
+  // Ignored in IEEE mode or if denormal results are enabled (manual, 7.2.4).
   if (from.output != OutputModifier::kNone && !wave.mode.ieee && !keeps) {
     scale_rows(kind, from.output, rows);
   }

@@ -9,13 +9,13 @@
 
 namespace halyard::inline v0::sim::gfx {
 
-// Rows of one source: 8 registers at most.
+// Rows of a source: at most 8 registers.
 struct alignas(64) RowBuffer {
   std::uint32_t rows[8 * kLanes];
 };
 
-// The rows of source `index` without modifiers: those of the register, or `buffer`, where the value
-// of a scalar is spread.
+// The rows of source `index` without modifiers: the register's rows, or `buffer`, filled with the
+// value of a scalar.
 const std::uint32_t* plain_rows(Wave& wave, const Ins& ins, unsigned index, unsigned dwords,
                                 RowBuffer& buffer);
 
@@ -23,7 +23,7 @@ const std::uint32_t* plain_rows(Wave& wave, const Ins& ins, unsigned index, unsi
 const std::uint32_t* operand_rows(Wave& wave, const Operand& operand, unsigned dwords,
                                   RowBuffer& buffer);
 
-// The rows as DPP moves them. Lanes that get no value are taken from `enabled`, unless they read 0.
+// Moves rows as DPP does. Lanes that get no value are removed from `enabled`, unless they read 0.
 void move_rows(const Wave& wave, const DppControl& dpp, const std::uint32_t* rows, unsigned dwords,
                std::uint32_t* moved, std::uint32_t& enabled);
 
@@ -35,8 +35,8 @@ const std::uint32_t* prepared_rows(Wave& wave, const Ins& ins, unsigned index, V
 void modify_result(const Wave& wave, const Instruction& from, ValueKind kind, std::uint32_t* rows,
                    bool flushes);
 
-// Writes results of `kind` to the destination for the lanes of `mask`; of 16 bits, the half that is
-// meant.
+// Writes results of `kind` to the destination for the lanes of `mask`; for 16-bit results, only the
+// selected half.
 void write_result(Wave& wave, const Ins& ins, ValueKind kind, const std::uint32_t* rows,
                   std::uint32_t mask);
 

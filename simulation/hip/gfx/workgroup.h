@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A workgroup while it executes, and the host thread that executes it.
+// An executing workgroup, and the host thread that executes it.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace halyard::inline v0::sim::gfx {
 
-// What the threads of a run share.
+// State that the threads of a run share.
 struct Run {
   const CodeObject::Program* program = nullptr;
   const Executable* executable = nullptr;
@@ -33,7 +33,7 @@ struct Run {
   std::array<Mapping, 3> windows{};
   std::atomic<std::uint64_t> next_workgroup{0};
   std::atomic<bool> is_over{false};
-  std::mutex mutex;  // of what follows
+  std::mutex mutex;  // of the members below
   Outcome outcome;
 
   Place place_of(const Wave& wave, const Instruction& at, unsigned lane) const;
@@ -55,7 +55,7 @@ struct Workgroup {
   std::unique_ptr<LdsChecks> lds_checks;        // in strict mode
   std::vector<std::unique_ptr<Checks>> checks;  // of each wave, in strict mode
 
-  // Opens the barrier if all waves that are left have arrived.
+  // Opens the barrier if all remaining waves have arrived.
   void check_barrier();
   bool is_over() const { return ended == waves.size(); }
 };
@@ -69,7 +69,7 @@ struct Worker {
 
   // The host's bytes, or null.
   std::byte* find(std::uint64_t address, std::uint32_t size, bool is_write) {
-    const Mapping& last = mappings[0];  // that of most kernels' first buffer
+    const Mapping& last = mappings[0];  // for most kernels, their first buffer
     if (address >= last.begin && address < last.end && size <= last.end - address &&
         (last.writable || !is_write)) {
       return last.host + (address - last.begin);
