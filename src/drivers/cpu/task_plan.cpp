@@ -163,7 +163,7 @@ class Planner {
   hal::Array<std::uint32_t> ends_;   // of each command: the task that ends it
   hal::Array<std::uint32_t> marks_;  // of each event: the place where it was set
   std::uint32_t base_ = kNone;       // the place that all later commands follow
-  std::uint32_t base_since_ = 0;     // the first command that follows base_
+  std::uint32_t base_since_ = 0;     // commands from here on do
   std::uint32_t place_ = kNone;      // the newest place
   std::uint32_t at_ = 0;             // one more than the latest command
   std::uint32_t deepest_ = 0;
