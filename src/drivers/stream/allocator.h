@@ -113,7 +113,7 @@ struct Allocator {
 
  private:
   // The alignment that libraries guarantee (MemoryApi). CUDA: "suitably aligned for any kind of
-  // variable", of which the programming guide says 256 bytes at least.
+  // variable", which is at least 256 bytes according to the programming guide.
   static constexpr std::uint64_t kNativeAlignment = 256;
 
   static Status no_memory(std::uint64_t size) {

@@ -46,7 +46,7 @@ class Notifier {
   Notifier(const Notifier&) = delete;
   Notifier& operator=(const Notifier&) = delete;
 
-  // Once.
+  // Called once.
   Status open() {
     if (has_thread()) parker_ = &base::ParkerPool::acquire();
     Status status = has_thread() ? Status() : api_.create_stream(stream_, priority_);

@@ -42,7 +42,7 @@ namespace halyard::inline v0::stream {
 // Options of one device.
 struct DeviceOptions {
   bool peers = true;                         // it uses the memory of the other GPUs that let it
-  std::optional<CompletionMode> completion;  // none: as PhysicalDevice says
+  std::optional<CompletionMode> completion;  // default: PhysicalDevice's
   bool cache = true;                         // compiled images are cached on disk
   bool managed = false;            // kHostVisible memory, if the host may touch it at any time
   bool async_allocations = false;  // kDeviceLocal memory comes from a MemoryPool
@@ -57,7 +57,7 @@ struct Options {
   unsigned devices = 0;  // 0: as many as there are
   DeviceOptions device;
   std::string library;  // empty: the default
-  std::string text;     // as they were given: "?devices=2"
+  std::string text;     // as given: "?devices=2"
 };
 
 // Messages begin with `driver`. `compiles`: the option cache exists. Returns kInvalidArgument,

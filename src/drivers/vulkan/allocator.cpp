@@ -111,8 +111,8 @@ Result<Ref<DeviceMemory>> DeviceMemory::allocate(Ref<NativeDevice> device, const
   const std::uint64_t alignment = std::max(request.alignment, kDefaultAlignment);
   Native native;
   Status status = make(*device, request, request.size, native);
-  // Vulkan promises a buffer no more than its VkMemoryRequirements::alignment, and memory that is
-  // mapped minMemoryMapAlignment. Drivers give whole pages, so this is rare.
+  // Vulkan guarantees only VkMemoryRequirements::alignment for a buffer, and minMemoryMapAlignment
+  // for mapped memory. Drivers return whole pages, so this is rare.
   if (status.ok() && !is_aligned(native.host, native.address, alignment) &&
       request.sharing == Sharing::kNone) {
     free_native(*device, native);

@@ -29,8 +29,8 @@ namespace halyard::inline v0::vulkan {
 // The largest number of bytes of argument blocks that the command needs.
 std::uint64_t argument_bytes(const hal::Command& command) noexcept;
 
-// A value that a replay writes into an argument block: the begin of a slot, or its size for a
-// BuiltinBlock.
+// A value that a replay writes into an argument block: the start address of a slot, or its size in
+// a BuiltinBlock.
 using SlotPatch = hal::SlotPatch<std::byte*>;
 void write(const SlotPatch& patch, const hal::BoundRange* table) noexcept;
 
