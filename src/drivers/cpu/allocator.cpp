@@ -26,8 +26,8 @@ HALYARD_CALL_SITE(kUnmap, "cpu.unmap", 0, Failing::kErrno,
 
 constexpr std::uint64_t kDefaultAlignment = 64;
 
-// From here on memory is mapped by itself: it goes back to the system at once, and untouched pages
-// cost nothing. The C library's own threshold grows with use.
+// Memory of at least this size is mapped separately: freeing returns it to the system at once, and
+// untouched pages cost nothing. The C library's own threshold grows with use.
 constexpr std::uint64_t kMapFrom = std::uint64_t{1} << 20;
 
 void unmap(void* pointer, std::uint64_t size) noexcept {
@@ -81,7 +81,7 @@ Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment, h
     }
   } else {
     alignment = std::max(alignment, kDefaultAlignment);
-    // A multiple of the alignment, and never nothing.
+    // A multiple of the alignment, and never 0.
     const std::uint64_t rounded =
         (std::max<std::uint64_t>(size, 1) + alignment - 1) & ~(alignment - 1);
     pointer = native_call(kAllocate, [&] { return std::aligned_alloc(alignment, rounded); });

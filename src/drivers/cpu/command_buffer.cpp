@@ -18,13 +18,13 @@
 namespace halyard::inline v0::cpu {
 namespace {
 
-// A dispatch of a graph is cut into so many tasks for each thread. Fewer than a ring would make:
-// when one branch ends, threads go on in another.
+// The number of tasks for each thread into which a dispatch of a graph is cut. A ring makes more.
+// Here fewer suffice, since threads continue with another branch when one ends.
 constexpr std::uint64_t kPiecesPerThread = 4;
 
 constexpr Workgroup kOnly{{0, 0, 0}, {1, 1, 1}};
 
-// A binding of a dispatch with slots. Direct: `offset` is an address.
+// A binding of a dispatch with slots. If it is direct, `offset` is an address.
 struct Binding {
   static constexpr std::uint64_t kDirect = ~std::uint64_t{0};
   std::uint64_t slot;
@@ -63,8 +63,8 @@ hcq::Kernel kernel_of(const hal::DispatchCommand& dispatch) noexcept {
   return executable_of(dispatch).entry(dispatch.function);
 }
 
-// A dispatch of a checked kernel, which also gets the sizes of its bindings. False if it became a
-// job.
+// Starts a dispatch of a checked kernel, which also gets the sizes of its bindings. Returns false
+// if it became a job.
 bool start_checked(hcq::Ring& ring, const hal::DispatchCommand& dispatch,
                    const hal::BoundRange* table) noexcept {
   static_assert(sizeof(kernel::CheckedCall) <= hcq::Ring::kScratchBytes);
@@ -88,7 +88,7 @@ bool start_checked(hcq::Ring& ring, const hal::DispatchCommand& dispatch,
                            hal::constants_of(dispatch, table));
 }
 
-// Not all of its arguments are known before it runs.
+// Whether some of its arguments are unknown before it runs.
 bool is_late(const hal::DispatchCommand& dispatch) noexcept {
   return dispatch.counts != nullptr || dispatch.constant_use_count != 0 ||
          std::any_of(dispatch.bindings, dispatch.bindings + dispatch.binding_count,
@@ -100,7 +100,7 @@ std::size_t words_for(std::size_t bytes) noexcept { return (bytes + 7) / 8; }
 std::size_t argument_words(const hal::DispatchCommand& dispatch) noexcept {
   const std::size_t per_binding = is_late(dispatch) ? 2 : 1;
   const std::size_t bindings = dispatch.binding_count + (dispatch.counts != nullptr ? 1u : 0u);
-  const bool is_kept = dispatch.constant_use_count == 0;  // else its table has the constants
+  const bool is_kept = dispatch.constant_use_count == 0;  // otherwise its table has them
   return bindings * per_binding + (is_kept ? words_for(dispatch.constants_size) : 0);
 }
 
@@ -111,7 +111,7 @@ struct CommandBuffer::Record {
     kCall,      // one workgroup, no slots: the chain benchmarks' case
     kGroups,    // several workgroups, no slots
     kSlots,     // a dispatch with slots, of memory or numbers
-    kIndirect,  // its group counts are read when it runs: they are one binding more
+    kIndirect,  // reads its group counts, an additional binding, when it runs
     kTransfer,  // fill, update or copy
     kChecked,   // a dispatch of a checked kernel
   };
@@ -127,7 +127,7 @@ struct CommandBuffer::Record {
   };
   std::uint32_t groups[3];
   Kind kind;
-  // Of kSlots and kIndirect.
+  // Used by kSlots and kIndirect.
   std::uint8_t binding_count;
   bool has_constant_slots;
 
@@ -169,7 +169,7 @@ Result<std::unique_ptr<CommandBuffer>> CommandBuffer::create(const hal::Recorded
   for (const hal::Command& command : recording.commands) {
     if (!hal::does_work(command.kind)) continue;
     if (result->labels_ != nullptr) {
-      // Overwritten by the next command's if this one makes no record.
+      // If this command makes no record, the next command overwrites it.
       const std::ptrdiff_t index = &command - recording.commands.data();
       if (record - result->records_.get() < static_cast<std::ptrdiff_t>(records)) {
         result->labels_[record - result->records_.get()] = recording.labels[index];
@@ -250,8 +250,8 @@ std::uint32_t CommandBuffer::pieces_of(const Record& record, unsigned threads) n
       std::clamp<std::uint64_t>(work / least, 1, kPiecesPerThread * threads));
 }
 
-// Only a ring knows how to cut a dispatch whose size is not known before: such a recording has no
-// graph.
+// Only a ring can cut a dispatch whose size is known only when it runs, so a recording with such a
+// dispatch has no graph.
 Status CommandBuffer::make_graph(const hal::RecordedCommands& recording, unsigned threads) {
   const Record* const end = &records_[count_];
   if (std::any_of(records_.get(), const_cast<Record*>(end),
@@ -312,7 +312,8 @@ void CommandBuffer::run_piece(const hcq::Task& task, const void* context) {
   }
   const hal::Command& command = *record.transfer;
   if (command.kind == hal::CommandKind::kFill) {
-    // In words, of which a pattern of 1 or 2 bytes is a part too; the last piece may end in one.
+    // Cut in words, which hold whole patterns of 1 or 2 bytes; the last piece may end within a
+    // word.
     const std::uint64_t length = length_of(command.fill.target, table);
     const auto [first, count] = part((length + 3) / 4);
     hcq::fill_bytes(resolve(command.fill.target, table) + 4 * first,
@@ -327,7 +328,7 @@ void CommandBuffer::run_piece(const hcq::Task& task, const void* context) {
   if (count != 0) std::memcpy(resolve(target, table) + first, source + first, count);
 }
 
-// False if it became a job.
+// Returns false if it became a job.
 bool CommandBuffer::start(hcq::Ring& ring, const Record& record, const hal::BoundRange* table) {
   switch (record.kind) {
     case Record::Kind::kCall:
@@ -406,9 +407,9 @@ hcq::Outcome CommandBuffer::run(hcq::Ring& ring, const std::uint64_t* words, hcq
     for (; record != end && record->kind == Record::Kind::kCall; ++record) {
       record->kernel(&kOnly, record->buffers, record->constants);
     }
-    const bool more = record != end;  // that is no plain call
+    const bool more = record != end;  // and `record` is not a plain call
     const auto count = static_cast<std::uint64_t>(record - first) + (more ? 1 : 0);
-    // Before start(): with a job the role may pass to another thread at once.
+    // Written before start(), since a job may pass this role to another thread at once.
     cursor += count;
     slice.spend(static_cast<std::uint32_t>(count));
     if (more && !start(ring, *record, table)) return hcq::Outcome::kJob;
@@ -417,14 +418,14 @@ hcq::Outcome CommandBuffer::run(hcq::Ring& ring, const std::uint64_t* words, hcq
   return hcq::Outcome::kDone;
 }
 
-// Null: none.
+// Returns null if there is no fault.
 const Status* CommandBuffer::fault_of(const Record& record) noexcept {
   if (record.kind != Record::Kind::kChecked) return nullptr;
   const kernel::FaultRecord& faults = executable_of(*record.dispatch).faults();
   return faults.found() ? &faults.cause() : nullptr;
 }
 
-// In order, as run_traced(). Nothing runs behind a fault.
+// Runs the records in order, as run_traced(). Nothing runs after a fault.
 hcq::Outcome CommandBuffer::run_checked(const CommandBuffer& self, hcq::Ring& ring,
                                         const hal::BoundRange* table, hcq::Slice& slice) {
   std::uint64_t& cursor = ring.cursor();
@@ -442,7 +443,8 @@ hcq::Outcome CommandBuffer::run_checked(const CommandBuffer& self, hcq::Ring& ri
   return hcq::Outcome::kDone;
 }
 
-// In order: cursor is twice the record, and odd while that one runs as a job.
+// Runs the records in order. The cursor is twice the index of the record, plus one while it runs as
+// a job.
 hcq::Outcome CommandBuffer::run_traced(hcq::Ring& ring, const std::uint64_t* words,
                                        hcq::Slice& slice) {
   const auto& self = *reinterpret_cast<const CommandBuffer*>(words[1]);
@@ -454,7 +456,7 @@ hcq::Outcome CommandBuffer::run_traced(hcq::Ring& ring, const std::uint64_t* wor
     if (cursor % 2 == 0) {
       if (slice.allowance() == 0) return hcq::Outcome::kYield;
       slice.spend(1);
-      stamps.tracer->prepare_thread();  // it may have passed to another
+      stamps.tracer->prepare_thread();  // the role may have passed to another thread
       stamps.command_begin = stamps.tracer->now();
       ++cursor;  // before start(), as in run()
       if (!start(ring, self.records_[at], table)) return hcq::Outcome::kJob;

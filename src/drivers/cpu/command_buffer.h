@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// CommandBuffer: a recording decoded for the CPU, and how hal commands run in a ring.
+// CommandBuffer: a recording decoded for the CPU, and the functions that run HAL commands in a
+// ring.
 //
 // Decoding happens once: a dispatch becomes {code, pointers, constants} in one array, in the order
-// of execution; direct bindings are pointers by then. Slots are looked up in the binding table of
-// the submission while it runs, into storage of the ring or of a thread, and constants with slots
-// are read there, so nothing is patched and any number of submissions may use a recording at once.
+// of execution, with direct bindings resolved to pointers. Slots, and constants with slots, are
+// read from the submission's binding table while it runs, into storage of the ring or of a thread.
+// So nothing is patched, and any number of submissions may use a recording at once.
 //
-// Run in order, a recording needs no barriers, events and edges: they vanish. One whose commands
-// may overlap has a graph of tasks besides (hcq/task_graph.h), by which all threads of the device
-// run it, unless earlier runs showed that it is faster in order, or another ring is running it.
-// Under a tracer, or with a checked kernel, it runs in order.
+// A recording that runs in order needs no barriers, events or edges, so they are dropped. If its
+// commands may overlap, it also has a task graph (hcq/task_graph.h), which all threads of the
+// device run. It runs in order instead if earlier runs showed that to be faster, if another ring is
+// running the graph, under a tracer, or with a checked kernel.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +31,8 @@ namespace halyard::inline v0::cpu {
 
 class CommandBuffer final : public hal::NativeCommands {
  public:
-  // `threads`: how many may work for the device at once. kResourceExhausted. Points into
-  // `recording`, which outlives it.
+  // `threads`: how many threads may work for the device at once. Returns kResourceExhausted. The
+  // result points into `recording`, which must outlive it.
   static Result<std::unique_ptr<CommandBuffer>> create(const hal::RecordedCommands& recording,
                                                        unsigned threads);
 
@@ -39,7 +40,7 @@ class CommandBuffer final : public hal::NativeCommands {
 
   // A custom packet. Words: this function, CommandBuffer*, hal::BoundRange[] (the binding table).
   static hcq::Outcome run(hcq::Ring& ring, const std::uint64_t* words, hcq::Slice& slice);
-  // The same, noting each command; of a recording with labels. One word more: trace::Stamps*.
+  // The same, but notes each command, for a recording with labels. One more word: trace::Stamps*.
   static hcq::Outcome run_traced(hcq::Ring& ring, const std::uint64_t* words, hcq::Slice& slice);
 
  private:
@@ -54,13 +55,14 @@ class CommandBuffer final : public hal::NativeCommands {
                                   const hal::BoundRange* table, hcq::Slice& slice);
   static const Status* fault_of(const Record& record) noexcept;
 
-  // A cursor: the graph runs; this, with the next record, goes in order and is timed.
+  // Values of the cursor. kGraph: the graph runs. kTimed, with the next record: the commands run in
+  // order and are timed.
   static constexpr std::uint64_t kGraph = ~std::uint64_t{0};
   static constexpr std::uint64_t kTimed = std::uint64_t{1} << 63;
 
   std::unique_ptr<Record[]> records_;
   std::size_t count_ = 0;
-  bool checked_ = false;                        // some record is a checked kernel's
+  bool checked_ = false;                        // some record has a checked kernel
   std::unique_ptr<trace::Label[]> labels_;      // of each record, while tracing
   std::unique_ptr<std::uint64_t[]> arguments_;  // bindings and constants of each dispatch, in turn
   std::unique_ptr<hcq::TaskGraph> graph_;       // null: the commands are a chain
@@ -70,7 +72,7 @@ class CommandBuffer final : public hal::NativeCommands {
 // hal::DispatchCommand*.
 hcq::Outcome run_dispatch(hcq::Ring& ring, const std::uint64_t* words, hcq::Slice& slice);
 
-// Where a range without slot is.
+// The address of a range without a slot.
 inline std::byte* address_of(const hal::CommandRange& range) noexcept {
   return reinterpret_cast<std::byte*>(range.memory->device_address()) + range.offset;
 }

@@ -18,8 +18,9 @@ namespace halyard::inline v0::cpu {
 
 class Device final : public hal::DeviceImpl {
  public:
-  // `info.workers` threads are started, where `placement` says; with 0 the device is stepped by
-  // hand, through help(). kResourceExhausted; kUnimplemented: memory cannot be bound to a node.
+  // Starts `info.workers` threads on the processors of `placement`. With 0 workers the device runs
+  // only in help(). Returns kResourceExhausted, and kUnimplemented if memory cannot be bound to a
+  // node.
   static Result<std::unique_ptr<Device>> create(hal::DeviceInfo info,
                                                 const Placement& placement = {},
                                                 bool strict = false);
@@ -48,7 +49,7 @@ class Device final : public hal::DeviceImpl {
   const hal::DeviceInfo info_;
   const std::optional<unsigned> node_;
   const bool strict_;
-  // What work that cannot be stopped keeps, beyond the device.
+  // The objects that work that cannot be stopped needs, even after the device is closed.
   struct Running {
     explicit Running(unsigned workers) : group(workers), threads(group) {}
     hcq::RingGroup group;

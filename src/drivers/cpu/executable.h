@@ -3,9 +3,8 @@
 // Executable: the kernels of one .hyx as functions of this process.
 //
 // The machine code is trusted: a kernel that faults ends the process, as any native code does. A
-// checked one (kernel/cpu_checked.h) does not: the device is lost.
-// Floating-point and denormal modes are those of the thread that happens to run a kernel; Halyard
-// never changes them.
+// fault of a checked kernel (kernel/cpu_checked.h) only loses the device. Floating-point and
+// denormal modes are those of the thread that happens to run a kernel; Halyard never changes them.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +22,13 @@ namespace halyard::inline v0::cpu {
 
 class Executable final : public hal::ExecutableImpl {
  public:
-  // From the best image this CPU runs. kUnavailable: there is none; the message names those there
-  // are.
+  // Loads the best image that this CPU runs. Returns kUnavailable if there is none; the message
+  // names the images of the file.
   static Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file);
 
   hcq::Kernel entry(std::uint32_t function) const noexcept { return entries_[function]; }
 
-  // Of a checked build: entries are for kernel::run_checked().
+  // Whether this is a checked build, whose entries are for kernel::run_checked().
   bool checked() const noexcept { return checked_; }
   kernel::FaultRecord& faults() const noexcept { return faults_; }
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 
-// Of a block's address, as the size says, for allocation and release alike.
+// The alignment of a block, which follows from its size, for allocation and release.
 std::align_val_t alignment_of(std::uint64_t size) noexcept {
   return std::align_val_t{size < kPage ? 64 : kPage};
 }
@@ -28,7 +28,7 @@ std::align_val_t alignment_of(std::uint64_t size) noexcept {
 
 Result<std::unique_ptr<HcqDevice>> HcqDevice::create(unsigned workers,
                                                      const HcqDeviceOptions& options) {
-  // Where values have 32 bits, the upper half remains if there is no memory for another signal at
+  // With 32-bit values, the upper half remains usable if there is no memory for another signal at
   // the limit.
   const std::uint64_t limit =
       options.signal_bits == 32 ? std::uint64_t{1} << 31 : hcq::detail::Timeline::kNoLimit;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// HcqDevice: the raw hardware-queue device behind hcq::open_cpu().
+// HcqDevice: the hardware-queue device that hcq::open_cpu() opens.
 #pragma once
 
 #include <cstdint>
@@ -18,26 +18,26 @@
 
 namespace halyard::inline v0::cpu {
 
-// Beyond the limits, what makes this device behave like other hardware, in tests.
+// Limits and options that make this device behave like other hardware, for tests.
 struct HcqDeviceOptions {
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
   hcq::HostQueueLimits limits;
-  // 32: a submission cannot signal or wait for a larger value.
+  // With 32 bits, a submission cannot signal or wait for a larger value.
   unsigned signal_bits = 64;
-  // The last value of a timeline signal before the timeline goes on with another. By default half
-  // of what 32 bits hold, or never.
+  // The last value of a signal of a timeline, before the timeline continues with another signal.
+  // The default is half the range of 32 bits, or kNever with 64-bit signals.
   std::optional<std::uint64_t> timeline_limit;
   std::uint64_t timeline_start = 0;
-  // Bytes of memory that the device has.
+  // The size of the device's memory in bytes.
   std::uint64_t memory_size = kNever;
-  // What shares memory with the device; by default all cpu devices.
+  // The group of devices that share memory with this device; by default all cpu devices.
   const void* peer_group = domain();
 };
 
 class HcqDevice final : public hcq::Device {
  public:
-  // With 0 workers the device is stepped by hand, through group(). kResourceExhausted.
+  // With 0 workers the device runs only through group(). Returns kResourceExhausted.
   static Result<std::unique_ptr<HcqDevice>> create(unsigned workers,
                                                    const HcqDeviceOptions& options = {});
   ~HcqDevice() override;
@@ -51,7 +51,7 @@ class HcqDevice final : public hcq::Device {
   Status submit(hcq::QueueType type, const hcq::detail::CommandList& commands) override;
   Status submit(hcq::QueueType type, hcq::detail::BoundList& commands) override;
   Result<Ref<hcq::detail::BoundList>> bind(const hcq::detail::CommandList& commands) override;
-  // kOutOfRange beyond 32 bits, for devices that have no more.
+  // Returns kOutOfRange for a value of more than 32 bits if the device has no more.
   static Status check_value(hcq::PacketKind kind, const std::uint64_t* words);
   static Status check_values(hcq::HostImage& image);
   hcq::HostQueue& queue(hcq::QueueType type) noexcept {

@@ -14,23 +14,24 @@
 namespace halyard::inline v0::cpu {
 namespace {
 
-// Nothing can stop a workgroup that runs. abandon() waits a moment for it, and is asked again for
-// so long.
+// A running workgroup cannot be stopped. abandon() waits kMoment for it in each call, and reports
+// it as kStillRunning after kPatience.
 constexpr Nanoseconds kMoment = 1'000'000;
 constexpr Nanoseconds kPatience = 1'000'000'000;
 
-// 128 KiB: half of a small second-level cache. Holds kMaxInFlight submissions with one edge each,
-// so that issue() is busy only if many wait for several lanes.
+// 128 KiB, half of a small second-level cache. The ring holds kMaxInFlight submissions with one
+// edge each, so issue() reports a full ring only if many submissions wait for several lanes.
 constexpr std::size_t kRingPackets = 2048;
 static_assert(kRingPackets >= 2 * kMaxInFlight);
 
-// More edges than this go into a list of their own, so that every submission fits the ring.
+// If a submission has more edges than this, they are in a separate list, so that every submission
+// fits the ring.
 constexpr std::size_t kMaxWaitPackets = 8;
 
 using hcq::word;
 
 // kCall packets before and after a traced submission. Words: trace::Stamps*, and the name of the
-// command between them, where it does not note its commands itself.
+// command between them unless it notes its commands itself.
 void stamp_begin(const std::uint64_t* words) {
   auto& stamps = *reinterpret_cast<trace::Stamps*>(words[0]);
   stamps.tracer->prepare_thread();
@@ -119,7 +120,7 @@ Status Lane::push_waits(std::span<const timeline::Edge> waits) noexcept {
   return {};
 }
 
-// The sequence comes with the last packet, when all is stamped.
+// The last packet writes the sequence, after all stamps.
 void Lane::push_traced(const timeline::Issue& issue) noexcept {
   using hcq::PacketKind;
   const auto& operation = *static_cast<const hal::Operation*>(issue.operation);
@@ -137,7 +138,7 @@ void Lane::push_traced(const timeline::Issue& issue) noexcept {
               std::uint64_t{name});
 }
 
-// `sequence` is the lane's when the operation is done; 0: unchanged.
+// `sequence`: the lane's sequence once the operation has completed; 0 leaves it unchanged.
 void Lane::push(const hal::Operation& operation, std::uint64_t sequence) noexcept {
   using hcq::PacketKind;
   switch (operation.kind) {
@@ -192,12 +193,12 @@ Status Lane::probe() noexcept {
 Status Lane::arm(std::uint64_t sequence, base::Notify& notify) noexcept {
   armed_.arm(sequence, notify);
   follow_armed();
-  wake_if_left();  // a waiter that arms no longer helps
+  wake_if_left();  // a waiter that arms has stopped helping
   return {};
 }
 
-// The ring writes its own signal, not the list. So the list is one waiter of that signal, always
-// for the least armed sequence. arm() calls this, and so does the signal.
+// The ring writes only its signal, not the list. So the list is a waiter of that signal, always for
+// the least armed sequence. Both arm() and the signal call this.
 void Lane::follow_armed() noexcept {
   for (;;) {
     {
@@ -217,14 +218,14 @@ bool Lane::help(std::uint64_t sequence) noexcept {
   if (sequence_.value() >= sequence) return false;
   hcq::Slice slice(/*chunks=*/1);
   if (!ring_->step(slice, /*wake=*/false)) return group_.step(slice, ring_.get());
-  // While this thread ran the ring, doorbells had no effect. It returns for the sequence it waits
-  // for, but not for later ones.
+  // While this thread ran the ring, doorbells had no effect. The thread returns when its sequence
+  // is reached, before later submissions have run.
   const std::uint64_t reached = sequence_.value();
   if (reached >= sequence || rung_.load(std::memory_order_relaxed) > reached) wake_if_left();
   return true;
 }
 
-// The first cause stays.
+// Only the first cause is kept.
 void Lane::lose(const Status& cause) noexcept {
   base::LockGuard lock(cause_mutex_);
   if (lost_.load(std::memory_order_relaxed)) return;
@@ -232,7 +233,7 @@ void Lane::lose(const Status& cause) noexcept {
   lost_.store(true, std::memory_order_release);
 }
 
-// Of a checked kernel. Whoever waits polls at once.
+// Reports a fault of a checked kernel. All waiters poll at once.
 void Lane::fault(const Status& cause) noexcept {
   lose(cause);
   armed_.advance(timeline::NotifyList::kNothing - 1);

@@ -4,7 +4,8 @@
 // sequence. A submission is one packet, and one more for each edge it waits on.
 //
 // A submission issued without a doorbell runs when a thread calls help(), or when the next doorbell
-// rings. A waiter that stops helping before its sequence is reached calls arm(), which rings it.
+// rings. A waiter that stops helping before its sequence is reached calls arm(), which rings the
+// doorbell.
 #pragma once
 
 #include <cstddef>
@@ -27,9 +28,9 @@ inline constexpr std::uint32_t kMaxInFlight = 1024;  // submissions in a lane
 
 class Lane final : public timeline::NativeQueue, private base::Notify, private hcq::RingFaults {
  public:
-  // `group` outlives the lane. kResourceExhausted.
+  // `group` outlives the lane. Returns kResourceExhausted.
   static Result<std::unique_ptr<Lane>> create(hcq::RingGroup& group, hcq::RingPriority priority);
-  // When no thread serves the group any more. Drops what is left.
+  // Drops pending submissions. Precondition: no thread serves the group any more.
   ~Lane() override;
 
   const timeline::QueueCapabilities& capabilities() const noexcept override;
@@ -40,7 +41,7 @@ class Lane final : public timeline::NativeQueue, private base::Notify, private h
   Status arm(std::uint64_t sequence, base::Notify& notify) noexcept override;
   bool help(std::uint64_t sequence) noexcept override;
   timeline::Abandoned abandon(const Status& cause, Nanoseconds waited) noexcept override;
-  // Whether abandon() has left a piece of work running: its threads, its group and it are kept.
+  // Whether abandon() has left work running. Then its threads, its group and the lane must stay.
   bool still_running() const noexcept { return end_ == timeline::Abandoned::kStillRunning; }
 
  private:
@@ -54,18 +55,18 @@ class Lane final : public timeline::NativeQueue, private base::Notify, private h
   void follow_armed() noexcept;
   Status push_waits(std::span<const timeline::Edge> waits) noexcept;
 
-  // Read by the issuer and by helpers for each submission; hardly ever written.
+  // Read by the issuer and by helpers for each submission; rarely written.
   hcq::RingGroup& group_;
   std::unique_ptr<hcq::Ring> ring_;
   base::Atomic<bool> lost_{false};  // abandoned, or has a fault
   Status cause_;                    // written before lost_
-  timeline::Abandoned end_ = timeline::Abandoned::kStopping;  // what abandon() has found
+  timeline::Abandoned end_ = timeline::Abandoned::kStopping;  // the latest result of abandon()
 
   hcq::SignalObject sequence_{0};  // the device's line: it writes it for each submission
 
   base::Atomic<std::uint64_t> rung_{0};  // the issuer's: the last sequence a doorbell was rung for
 
-  base::Mutex cause_mutex_;  // of those who write cause_
+  base::Mutex cause_mutex_;  // held to write cause_
 
   timeline::NotifyList armed_;
   base::Mutex follow_mutex_;

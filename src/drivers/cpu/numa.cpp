@@ -25,7 +25,7 @@ Status bind_to_node(void* pointer, std::uint64_t size, unsigned node) {
   constexpr unsigned kBits = 8 * sizeof(unsigned long);
   std::vector<unsigned long> mask(node / kBits + 1);
   mask[node / kBits] = 1ul << node % kBits;
-  // One bit more than there are: the kernel takes off one.
+  // One more than the number of bits, since the kernel subtracts one.
   if (native_call(kBind, [&] {
         return syscall(SYS_mbind, pointer, size, MPOL_BIND, mask.data(), mask.size() * kBits + 1,
                        0);

@@ -9,13 +9,13 @@ namespace halyard::inline v0::cpu {
 namespace {
 
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
-constexpr std::size_t kMany = 3;  // edges: from so many on, a task that stands for them saves some
+constexpr std::size_t kMany = 3;  // edges; with this many or more, a join task saves some
 
 class Planner {
  public:
   explicit Planner(const hal::RecordedCommands& recording) : recording_(recording) {}
 
-  // False when memory is exhausted.
+  // Returns false without memory.
   bool plan(std::span<const hcq::Task> work) {
     if (!ends_.grow(recording_.commands.size()) || !marks_.grow(recording_.event_count)) {
       return false;
@@ -87,16 +87,16 @@ class Planner {
     return true;
   }
 
-  // Whether the latest command follows the same ones. A stage of many commands, each after all of
-  // the stage before, would have as many edges as there are pairs.
+  // Whether the previous command has the same edges. Without a join, a stage of commands that each
+  // follow the whole stage before would have an edge for each pair.
   bool are_as_before(std::span<const hal::CommandEdge> edges) const {
     return base_ == last_base_ &&
            std::ranges::equal(edges, last_edges_, {}, &hal::CommandEdge::before,
                               &hal::CommandEdge::before);
   }
 
-  // Only the base orders a command that follows no other. Commands recorded since the base follow
-  // it already, and the base follows the commands recorded before its task.
+  // A command without edges follows only the base. Commands recorded since the base already follow
+  // it, and the base follows the commands recorded before it.
   bool add_edges(std::span<const hal::CommandEdge> edges, std::uint32_t to) {
     bool follows_base = base_ == kNone;
     for (const hal::CommandEdge& edge : edges) {
@@ -108,8 +108,8 @@ class Planner {
     return follows_base || add_edge(base_, to);
   }
 
-  // What barriers and events order. The tasks of two of their places follow each other, so that of
-  // two places that a command follows the later one is enough.
+  // Adds the order of barriers and events. Their places follow each other, so a command that
+  // follows two places needs an edge only from the later place.
   bool order(const hal::Command& command) {
     switch (command.kind) {
       case hal::CommandKind::kBarrier:
@@ -142,12 +142,12 @@ class Planner {
     return true;
   }
 
-  // A task that follows all tasks there are.
+  // Adds a task that follows all tasks so far.
   bool add_place() {
     const std::uint32_t since = place_ == kNone ? 0 : place_;
     const auto end = static_cast<std::uint32_t>(result_.tasks.size());
-    if (end == since + 1 && place_ != kNone) return true;  // nothing has come since the last
-    if (end == 0) return true;                             // nothing at all
+    if (end == since + 1 && place_ != kNone) return true;  // no command since the last place
+    if (end == 0) return true;                             // no command at all
     if (!add_task({}, 0)) return false;
     for (std::uint32_t task = since; task < end; ++task) {
       if (is_last_[task] && !add_edge(task, end)) return false;
@@ -160,16 +160,16 @@ class Planner {
   TaskPlan result_;
   hal::Array<std::uint32_t> depth_;  // of each task: commands on the longest way to its end
   hal::Array<bool> is_last_;         // of each task: nothing follows it yet
-  hal::Array<std::uint32_t> ends_;   // of each command: the task with which it is done
+  hal::Array<std::uint32_t> ends_;   // of each command: the task that ends it
   hal::Array<std::uint32_t> marks_;  // of each event: the place where it was set
-  std::uint32_t base_ = kNone;       // the place that all further commands follow
+  std::uint32_t base_ = kNone;       // the place that all later commands follow
   std::uint32_t base_since_ = 0;     // commands from here on do
-  std::uint32_t place_ = kNone;      // the newest
+  std::uint32_t place_ = kNone;      // the newest place
   std::uint32_t at_ = 0;             // one more than the latest command
   std::uint32_t deepest_ = 0;
   std::span<const hal::CommandEdge> last_edges_;  // of the latest command
   std::uint32_t last_base_ = kNone;               // and its base
-  std::uint32_t join_ = kNone;                    // a task that stands for them
+  std::uint32_t join_ = kNone;                    // a task that joins last_edges_
 };
 
 }  // namespace

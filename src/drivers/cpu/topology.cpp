@@ -18,7 +18,7 @@ bool read_number(std::string_view& text, unsigned& number) noexcept {
   return code == std::errc();
 }
 
-// Those of a list as "0-3,8" that are allowed; none of a file that is not there.
+// The allowed processors of a list such as "0-3,8"; empty if there is no such file.
 Processors read_list(const std::string& path, const Processors& allowed) {
   const std::string list = base::read_text(path);
   Processors found;

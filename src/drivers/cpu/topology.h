@@ -20,29 +20,29 @@ struct Topology {
     Processors processors;
   };
 
-  // Reads what the folder ("/sys/devices/system") says of the processors in `allowed`, and of no
-  // others. A processor that it does not describe is a core of its own.
+  // Reads the topology of the processors in `allowed` from the folder ("/sys/devices/system"). A
+  // processor without a description there counts as a separate core.
   static Topology read(const std::string& folder, const Processors& allowed);
-  // Of this machine and the calling thread's affinity. Returns kUnimplemented on a system that
-  // binds no threads.
+  // The topology of this machine, limited to the calling thread's affinity. Returns kUnimplemented
+  // on a system that cannot bind threads.
   static Result<Topology> here();
 
   std::vector<Processors> cores;
-  std::vector<Node> nodes;  // those that have processors; empty where the system reports none
+  std::vector<Node> nodes;  // nodes with processors; empty if the system reports none
 };
 
 enum class Affinity { kNone, kCore, kNode };
 
 struct Placement {
   unsigned workers = 1;
-  // For each worker; empty: wherever the process may run.
+  // The processors of each worker; if empty, all processors of the process.
   std::vector<Processors> processors;
-  std::optional<unsigned> node;  // that the device's memory is bound to
+  std::optional<unsigned> node;  // to which the device's memory is bound
 };
 
-// For one of `devices` devices. `workers`: 0 is as many as the device has processors (kNode) or
-// cores (kCore) for itself. kInvalidArgument: fewer cores than workers; kUnimplemented: kNode, and
-// no nodes are known.
+// The placement of device `ordinal` among `devices` devices. With 0 `workers` there is one for each
+// processor (kNode) or core (kCore) of the device's share. Returns kInvalidArgument if there are
+// fewer cores than workers, and kUnimplemented for kNode if no nodes are known.
 Result<Placement> place(const Topology& topology, Affinity affinity, unsigned ordinal,
                         unsigned devices, unsigned workers);
 

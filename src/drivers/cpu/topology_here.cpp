@@ -12,7 +12,7 @@ namespace {
 
 HALYARD_CALL_SITE(kAffinity, "cpu.affinity", EINVAL);
 
-constexpr unsigned kMaxProcessors = 8192;  // the most that Linux can be built for
+constexpr unsigned kMaxProcessors = 8192;  // the largest value that Linux can be built for
 
 }  // namespace
 

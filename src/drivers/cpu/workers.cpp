@@ -19,7 +19,8 @@ Status Workers::start(unsigned count, std::span<const Processors> on) noexcept {
   }
   const auto body = [](void* group) { static_cast<hcq::RingGroup*>(group)->serve(); };
   for (; count_ < count; ++count_) {
-    // With the affinity from its first instruction on, so that what it touches first lies near.
+    // The affinity applies from the thread's first instruction, so that the memory it touches first
+    // is on its node.
     std::span<const unsigned> processors;
     if (!on.empty()) processors = on[count_];
     if (const int code = threads_[count_].start("hy-worker", body, &group_, processors);

@@ -20,11 +20,11 @@ class Workers {
  public:
   // `group` outlives the threads.
   explicit Workers(hcq::RingGroup& group) noexcept : group_(group) {}
-  // After stop(), or when nothing was started.
+  // Precondition: stop() was called, or nothing was started.
   ~Workers();
 
-  // `on`: empty, or the processors for each. kResourceExhausted: the system gave fewer threads, or
-  // not on those processors; those it gave have ended again.
+  // `on`: the processors of each thread, or empty. Returns kResourceExhausted if the system cannot
+  // start all threads on those processors; threads that were started have ended then.
   Status start(unsigned count, std::span<const Processors> on = {}) noexcept;
   // Ends the threads and waits for them; each finishes the piece of work it runs. Call once.
   void stop() noexcept;

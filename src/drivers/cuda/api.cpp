@@ -6,7 +6,7 @@
 namespace halyard::inline v0::cuda {
 namespace {
 
-// A pitch of 0 is none: it has a largest value, a row has not.
+// The pitch stays 0, which means none: a pitch has a largest value, a row has not.
 CUDA_MEMCPY3D copy_node(std::uint64_t target, std::uint64_t source, std::uint64_t size) noexcept {
   CUDA_MEMCPY3D parameters = {};
   parameters.srcMemoryType = parameters.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
@@ -44,14 +44,14 @@ Status CudaApi::check_import(Stream stream) const {
   return Status(StatusCode::kPermissionDenied, "cuda: the stream is of another context");
 }
 
-// Infers from the addresses which device, or the host, each side belongs to.
+// CUDA infers from the addresses which device, or the host, each side belongs to.
 Status CudaApi::copy(Stream stream, std::uint64_t target, std::uint64_t source,
                      std::uint64_t size) const noexcept {
   return check(&Functions::cuMemcpyAsync, target, source, size, stream);
 }
 
-// Beyond the default a launch must have been allowed. A kernel beyond the device's limit is never
-// launched, and those beside it are.
+// More shared memory than the default must be allowed before a launch. A kernel beyond the device's
+// limit is skipped here, since other kernels of the module may still be launched.
 Status CudaApi::find_function(Module module, const kernel::KernelInfo& kernel,
                               Function& function) const noexcept {
   HALYARD_RETURN_IF_ERROR(NativeApi::find_function(module, kernel, function));

@@ -104,20 +104,20 @@ struct CudaApi : stream::NativeApi<CudaApi, CudaNames> {
 
   Status copy(Stream stream, std::uint64_t target, std::uint64_t source,
               std::uint64_t size) const noexcept;
-  // Allows more shared memory than the default, where a launch needs it.
+  // Allows more shared memory than the default if a launch needs it.
   Status find_function(Module module, const kernel::KernelInfo& kernel,
                        Function& function) const noexcept;
   static int device_memory_type() noexcept { return CU_MEMORYTYPE_DEVICE; }
 
-  // Copies and fills of a graph run in graph_context, the one that is current here.
+  // Copies and fills of a graph run in graph_context, the context that is current here.
   Status prepare_graphs() noexcept { return current_context(graph_context); }
   Status add_copy(Graph graph, std::span<const GraphNode> behind, GraphNode& node,
                   std::uint64_t target, std::uint64_t source, std::uint64_t size) const noexcept;
   Status set_copy(ExecutableGraph executable, GraphNode node, std::uint64_t target,
                   std::uint64_t source, std::uint64_t size) const noexcept;
 
-  // images.cpp. The messages have the compiler's log. The result of compile() is the source itself
-  // where the driver has no linker.
+  // In images.cpp. Messages contain the compiler's log. compile() returns the source itself if the
+  // driver has no linker.
   Status load_image(const kernel::Hyx& file, std::string_view target,
                     std::span<const std::byte> bytes, Module& module) const;
   void unload(Module module) const noexcept;
@@ -127,7 +127,7 @@ struct CudaApi : stream::NativeApi<CudaApi, CudaNames> {
                                          const kernel::ImageInfo& image) const;
   std::string compiler() const;
 
-  // loader.cpp; start() is that of physical_device.h.
+  // In loader.cpp; start() is declared in physical_device.h.
   static void* open_library(const char* file, std::string& reason);
   static stream::LoadedLibraries<CudaApi>& loaded_libraries() noexcept;
   static Status start(Functions& functions, std::vector<PhysicalDevice>& devices) {

@@ -2,10 +2,11 @@
 //
 // The cuda driver: NVIDIA GPUs, through the driver API of libcuda (docs/drivers/cuda.md).
 //
-// "cuda://" names all devices, "cuda://K" the one of ordinal K, in CUDA's order, and
-// "cuda://GPU-<uuid>" the one that nvidia-smi -L lists so. The options are those of
-// drivers/stream/options.h, of which cache is of what CUDA compiles from PTX. The library is the
-// file that HALYARD_CUDA_LIBRARY names where the URI does not, else libcuda.so.1.
+// "cuda://" names all devices, "cuda://K" the device with ordinal K in CUDA's order, and
+// "cuda://GPU-<uuid>" the device with that name in the output of nvidia-smi -L. The options are
+// listed in drivers/stream/options.h; cache applies to code that CUDA compiles from PTX. The URI,
+// the environment variable HALYARD_CUDA_LIBRARY, or the default libcuda.so.1 names the library, in
+// this order.
 #pragma once
 
 #include "halyard/base/status.h"

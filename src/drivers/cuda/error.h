@@ -11,11 +11,12 @@
 
 namespace halyard::inline v0::cuda {
 
-// Ok for CUDA_SUCCESS. Else the code that results.h gives, "cuda: <call> failed", and as the native
-// error the name and number of the result.
+// Returns ok for CUDA_SUCCESS. Otherwise the status has the code of results.h, the message "cuda:
+// <call> failed", and the name and number of the result as native error.
 [[nodiscard]] Status to_status(CUresult result, std::string_view call);
 
-// "CUDA_ERROR_OUT_OF_MEMORY (2)"; "CUresult (77)" for a number that CUDA 13.0 does not have.
+// Such as "CUDA_ERROR_OUT_OF_MEMORY (2)"; "CUresult (77)" for a number that CUDA 13.0 does not
+// define.
 std::string native_name(CUresult result);
 
 StatusCode status_code(CUresult result) noexcept;

@@ -16,7 +16,7 @@ HALYARD_CUDA_OPTIONAL(HALYARD_CUDA_LIST)
 HALYARD_CUDA_ENDING(HALYARD_CUDA_LIST)
 #undef HALYARD_CUDA_LIST
 
-// Of CUDA 11.3, and of 12.0.
+// From CUDA 11.3 and 12.0.
 using GetAddress = CUresult (*)(const char*, void**, int, std::uint64_t);
 using GetAddressV2 = CUresult (*)(const char*, void**, int, std::uint64_t, int*);
 
@@ -31,7 +31,7 @@ class Finder {
   void* find(const char* name, const char* symbol_name, int version) const noexcept {
     void* pointer = nullptr;
     if (get_v2_ == nullptr && get_ == nullptr) return symbol(symbol_name);
-    // What the driver lacks is a null pointer, or a version that it refuses.
+    // If the driver lacks a function, it returns a null pointer or refuses the version.
     const CUresult result = base::native_call(kGetAddress, [&] {
       constexpr auto kFlags = CU_GET_PROC_ADDRESS_LEGACY_STREAM;
       int found = 0;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The functions of the CUDA driver API that this driver calls, loaded when it starts, and one seam
-// around each: base::native_call, with a call site named after the function.
+// The functions of the CUDA driver API that this driver calls. They are loaded when it starts, and
+// each is called through the seam base::native_call, with a call site named after the function.
 //
 //     if (CUresult result = cuda.cuMemAlloc(&address, size); ...)
 //
 // Names, parameters, values and results are those of cuda.h, which the build does not need:
-// https://docs.nvidia.com/cuda/cuda-driver-api. tests/cuda/header_test.cpp compares them with it
-// where a toolkit is installed.
+// https://docs.nvidia.com/cuda/cuda-driver-api. tests/cuda/header_test.cpp compares them with
+// cuda.h if a toolkit is installed.
 #pragma once
 
 #include <cstddef>
@@ -87,7 +87,7 @@ struct CUmemPoolProps {
   void* win32SecurityAttributes;
   unsigned char reserved[64];  // a part of it has names since CUDA 12
 };
-// The first version of each, which cuGetProcAddress gives for the versions of the functions below.
+// The first version of each structure, which matches the function versions below.
 struct CUDA_KERNEL_NODE_PARAMS {
   CUfunction func;
   unsigned gridDimX, gridDimY, gridDimZ;
@@ -141,8 +141,8 @@ inline constexpr std::uintptr_t CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT = 1;
 inline constexpr std::uintptr_t CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT = 2;
 inline constexpr std::uint64_t CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1;
 
-// X(function, suffix of the symbol, CUDA version since when it has these parameters, the error that
-// it may return, parameters)
+// X(function, suffix of the symbol, first CUDA version with these parameters, an error that it may
+// return, parameters)
 #define HALYARD_CUDA_FUNCTIONS(X)                                                                \
   X(cuInit, "", 2000, CUDA_ERROR_NO_DEVICE, (unsigned))                                          \
   X(cuDriverGetVersion, "", 2020, CUDA_ERROR_INVALID_VALUE, (int*))                              \
@@ -235,12 +235,12 @@ inline constexpr std::uint64_t CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1;
     (CUgraphExec, CUgraphNode, const CUDA_MEMSET_NODE_PARAMS*, CUcontext))                       \
   X(cuGraphLaunch, "", 10000, CUDA_ERROR_OUT_OF_MEMORY, (CUgraphExec, CUstream))
 
-// The same, of functions that a driver may lack.
+// The same for functions that a driver may lack.
 #define HALYARD_CUDA_OPTIONAL(X)                                  \
   X(cuStreamWriteValue64, "_v2", 11070, CUDA_ERROR_OUT_OF_MEMORY, \
     (CUstream, CUdeviceptr, std::uint64_t, unsigned))
 
-// X(function, suffix, version, why its failure is of no consequence, parameters)
+// X(function, suffix, version, why its failure does not matter, parameters)
 #define HALYARD_CUDA_ENDING(X)                                                            \
   X(cuDevicePrimaryCtxRelease, "_v2", 11000, "the context was retained", (CUdevice))      \
   X(cuStreamDestroy, "_v2", 4000, "the stream is idle and is not used again", (CUstream)) \
@@ -268,7 +268,7 @@ HALYARD_CUDA_ENDING(HALYARD_CUDA_SITE_ENDING)
 #undef HALYARD_CUDA_SITE_ENDING
 }  // namespace call_site
 
-// All of them. Loaded once, constant afterwards.
+// The table of all functions. Loaded once, constant afterwards.
 struct Functions {
 #define HALYARD_CUDA_MEMBER(function, suffix, version, error, parameters) \
   stream::NativeFunction<CUresult(*) parameters, call_site::function> function;
@@ -277,9 +277,9 @@ struct Functions {
   HALYARD_CUDA_ENDING(HALYARD_CUDA_MEMBER)
 #undef HALYARD_CUDA_MEMBER
 
-  // Loads them from `library`, a handle of dlopen(3): by cuGetProcAddress, each in the version
-  // named above, or by dlsym(3) where the driver has none. Returns the symbol that is missing, such
-  // as "cuDeviceGetUuid_v2", or null.
+  // Loads the functions from `library`, a handle of dlopen(3): with cuGetProcAddress, each in the
+  // version named above, or with dlsym(3) if the driver lacks cuGetProcAddress. Returns the name of
+  // a missing symbol, such as "cuDeviceGetUuid_v2", or null.
   const char* load(void* library) noexcept;
 };
 

@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::size_t kLogBytes = 4096;
 
-// What the compiler writes of an error, and the options that ask for it.
+// The compiler's error log, and the options that request it.
 class Log {
  public:
   static constexpr unsigned kOptions = 2;
   CUjit_option options[kOptions] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void* values[kOptions] = {text_, reinterpret_cast<void*>(std::uintptr_t{kLogBytes})};
 
-  // In one line of a message.
+  // Returns the log as one line, for a message.
   std::string text() {
     text_[kLogBytes - 1] = '\0';
     std::string text = text_;
@@ -40,7 +40,7 @@ Status refused(const kernel::Hyx& file, std::string_view target, CUresult result
       base::format("cuda: {}: the image {} cannot be loaded: {}", file.name(), target, log.text()),
       native_name(result));
 }
-// A copy, aligned for headers, with the zero at which the driver's compiler stops.
+// A copy, aligned for headers, with a terminating zero for the driver's compiler.
 std::unique_ptr<char[]> terminated(std::span<const std::byte> bytes) noexcept {
   std::unique_ptr<char[]> text(new (std::nothrow) char[bytes.size() + 1]);
   if (text == nullptr) return text;
@@ -62,7 +62,7 @@ class Link {
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
-  // `cubin` is valid as long as this.
+  // `cubin` is valid as long as this object.
   CUresult compile(char* text, std::size_t size, const char* name,
                    std::span<const std::byte>& cubin) {
     CUresult result = cuda_.cuLinkCreate(Log::kOptions, &log.options[0], &log.values[0], &state_);

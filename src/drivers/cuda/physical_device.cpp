@@ -10,8 +10,8 @@
 namespace halyard::inline v0::cuda {
 namespace {
 
-// A cubin runs on devices of its major version and no lower minor one; a fatbin holds several
-// images, of which the driver picks one, if any:
+// A cubin runs on devices with its major version and the same or a higher minor version. A fatbin
+// holds several images, from which the driver picks:
 // https://docs.nvidia.com/cuda/cuda-c-programming-guide/#binary-compatibility
 struct Cubin {
   std::string_view name;
@@ -23,8 +23,8 @@ constexpr Cubin kCubins[] = {
     {"cubin-sm_80", 80},   {"cubin-sm_75", 75},
 };
 
-// PTX runs on its architecture and on later ones, and needs a driver that knows the version of the
-// language in which it is written: at least the one that brought the architecture.
+// PTX runs on its architecture and later architectures. It needs a driver that knows its version of
+// the PTX language, which is at least the version that introduced the architecture.
 struct Target {
   std::string_view name;
   int capability;
@@ -88,7 +88,8 @@ Status describe(const Functions& cuda, int version, PhysicalDevice& device) {
   device.driver = version;
   device.multiprocessors = read.count(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   device.registers_memory = read(CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED) != 0;
-  // An attribute that an older driver does not know fails, so the function comes first.
+  // Reading an attribute fails in an older driver that does not know it, so the function is checked
+  // first.
   device.writes_values = cuda.cuStreamWriteValue64.pointer != nullptr &&
                          read(CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS) != 0;
 
@@ -143,7 +144,8 @@ Status start(const Functions& cuda, std::vector<PhysicalDevice>& devices) {
   if (const CUresult result = cuda.cuInit(0u); result != CUDA_SUCCESS) {
     const Status status = to_status(result, "cuInit");
     if (status.code() == StatusCode::kNotFound) return status;
-    // A kernel module of another version, a container without devices ...: also CUDA_ERROR_UNKNOWN.
+    // Includes CUDA_ERROR_UNKNOWN, for example for a kernel module of another version, or a
+    // container without devices.
     return Status(StatusCode::kUnavailable, status.message(), status.native_error());
   }
   int version = 0, count = 0;

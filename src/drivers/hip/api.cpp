@@ -9,14 +9,15 @@
 namespace halyard::inline v0::hip {
 namespace {
 
-// Results that may mean that nothing works any more. Each has another meaning: a launch that is
-// refused (719), a bad handle (709, up to HIP 6), anything (999).
+// Results that may mean device loss. Each also has another meaning: a refused launch (719), a bad
+// handle (709, up to HIP 6), anything (999).
 bool is_suspect(hipError_t result) noexcept {
   return status_code(result) == StatusCode::kDeviceLost || result == hipErrorContextIsDestroyed ||
          result == hipErrorUnknown;
 }
 
-// From HIP 7 on each function begins with the fault of any device (hip_internal.hpp of ROCm/clr).
+// From HIP 7 on, every function first returns the fault of any device (hip_internal.hpp of
+// ROCm/clr).
 bool is_shared(hipError_t result) noexcept {
   return result == hipErrorIllegalAddress || result == hipErrorLaunchFailure ||
          result == hipErrorUnknown;
@@ -63,7 +64,7 @@ Status HipApi::check_device() const noexcept {
   return to_status(hipErrorInvalidContext, "hipGetDevice");
 }
 
-// A handle that is none is hipErrorContextIsDestroyed up to HIP 6, and later a crash.
+// For an invalid handle HIP returns hipErrorContextIsDestroyed up to HIP 6, and crashes later.
 Status HipApi::check_import(Stream stream) const {
   if (address_of(stream) <= hipStreamPerThread_AS_INT) {
     return Status(StatusCode::kInvalidArgument,
@@ -95,7 +96,7 @@ Status HipApi::prepare_graphs() noexcept {
     updates_graphs = true;
     const Result<bool> passed = stream::GraphUpdateTest<HipApi>(*this).passes();
     if (passed.status().code() == StatusCode::kDeviceLost) return passed.status();
-    // Out of memory, say: the next recording asks again.
+    // For example without memory: the next recording tests again.
     if (passed.ok()) device->graph_updates = *passed ? GraphUpdates::kWork : GraphUpdates::kFail;
   }
   updates_graphs = device->graph_updates == GraphUpdates::kWork;

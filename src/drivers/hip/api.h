@@ -80,7 +80,7 @@ struct HipNames {
   }
   static std::string native_name(hipError_t result) { return hip::native_name(result); }
   static hipModule_t handle_of(const Module& module) noexcept { return module.handle; }
-  // A wait sleeps only if the flag stands alone (hip_event.cpp of ROCm/rocm-systems).
+  // A wait sleeps only if no other flag is set (hip_event.cpp of ROCm/rocm-systems).
   static unsigned event_flags(bool sleeps) noexcept {
     return sleeps ? hipEventBlockingSync : hipEventDisableTiming;
   }
@@ -97,18 +97,18 @@ struct HipApi : stream::NativeApi<HipApi, HipNames> {
                                                   "libamdhip64.so.5", "libamdhip64.so"};
   static constexpr std::string_view kOldest = "HIP 5.6";
   static constexpr auto kDeviceType = hal::dlpack::DeviceType::kRocm;
-  // Libraries have forgotten them (ROCm/clr#138).
+  // Some libraries do not copy the arguments of a graph's kernels (ROCm/clr#138).
   static constexpr bool kGraphsKeepArguments = true;
 
   // Polls: while one thread synchronizes, calls of others for the same queue may block
   // (ROCm/rocm-systems#11678).
   Status finish(Stream stream) const noexcept;
   bool still_works(Stream stream) const noexcept;
-  // Of a call on `stream`: kDeviceLost only if the stream confirms it.
+  // The status of a call on `stream`. It is kDeviceLost only if the stream confirms it.
   Status status_of(hipError_t result, std::string_view call, Stream stream) const noexcept;
 
-  // What is made of the current device is refused if that is another one: where a thread has not
-  // got the device of its guard (context.h), HIP would make it of device 0, perhaps.
+  // Fails if another device is current, before an object of the current device is created. If
+  // entering the guard (context.h) failed, HIP might create the object on device 0.
   Status check_device() const noexcept;
   Status create_stream(Stream& stream, int priority) const noexcept {
     HALYARD_RETURN_IF_ERROR(check_device());
@@ -140,13 +140,13 @@ struct HipApi : stream::NativeApi<HipApi, HipNames> {
 
   Status copy(Stream stream, std::uint64_t target, std::uint64_t source,
               std::uint64_t size) const noexcept;
-  // Memory that HIP knows is left to its owner: until June 2026 libraries take a second
-  // registration, and end both at once.
+  // Refuses memory that HIP already knows: libraries until June 2026 accept a second registration,
+  // and then end both at once.
   Status register_host(void* pointer, std::uint64_t size) const noexcept;
   int device_memory_type() const noexcept { return native->version >= kNewMemoryTypes ? 2 : 1; }
 
-  // Tests once whether graphs of the device take other parameters; if not, they are built again.
-  // An executable graph takes other addresses of a copy only with the kind that it had.
+  // Tests once whether graphs of the device take other parameters; if not, they are built again. An
+  // executable graph takes other addresses for a copy only if the kind of the copy stays the same.
   Status prepare_graphs() noexcept;
   Status add_copy(Graph graph, std::span<const GraphNode> behind, GraphNode& node,
                   std::uint64_t target, std::uint64_t source, std::uint64_t size) const noexcept;
@@ -161,7 +161,7 @@ struct HipApi : stream::NativeApi<HipApi, HipNames> {
     return status.code() == StatusCode::kUnavailable;
   }
 
-  // functions.cpp; start() is that of physical_device.h.
+  // In functions.cpp; start() is declared in physical_device.h.
   static void* open_library(const char* file, std::string& reason);
   static stream::LoadedLibraries<HipApi>& loaded_libraries() noexcept;
   static Status start(Functions& functions, std::vector<PhysicalDevice>& devices) {

@@ -2,10 +2,10 @@
 //
 // The hip driver: AMD GPUs, through libamdhip64 (docs/drivers/hip.md).
 //
-// "hip://" names all devices, "hip://K" the one of ordinal K, in HIP's order, and
-// "hip://0000:03:00.0" the one with this PCI address. The options are those of
-// drivers/stream/options.h, without cache. The library is the file that HALYARD_HIP_LIBRARY names
-// where the URI does not, else libamdhip64.so.7, .so.6, .so.5 or .so.
+// "hip://" names all devices, "hip://K" the device with ordinal K in HIP's order, and
+// "hip://0000:03:00.0" the device with this PCI address. The options are listed in
+// drivers/stream/options.h, except cache. The URI or the environment variable HALYARD_HIP_LIBRARY
+// names the library; the default is libamdhip64.so.7, .so.6, .so.5 or .so.
 #pragma once
 
 #include "halyard/base/status.h"

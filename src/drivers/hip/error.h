@@ -11,11 +11,11 @@
 
 namespace halyard::inline v0::hip {
 
-// Ok for hipSuccess. Else the code that results.h gives, "hip: <call> failed", and as the native
-// error the name and number of the result.
+// Returns ok for hipSuccess. Otherwise the status has the code of results.h, the message "hip:
+// <call> failed", and the name and number of the result as native error.
 [[nodiscard]] Status to_status(hipError_t result, std::string_view call);
 
-// "hipErrorOutOfMemory (2)"; "hipError_t (77)" for a number that is not in results.h.
+// Such as "hipErrorOutOfMemory (2)"; "hipError_t (77)" for a number that is not in results.h.
 std::string native_name(hipError_t result);
 
 StatusCode status_code(hipError_t result) noexcept;

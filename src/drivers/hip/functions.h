@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The functions of HIP that this driver calls, loaded when it starts, and one seam around each:
-// base::native_call, with a call site named after the function.
+// The functions of HIP that this driver calls. They are loaded when it starts, and each is called
+// through the seam base::native_call, with a call site named after the function.
 //
 // Names, parameters, values and results are those of hip_runtime_api.h, which the build does not
-// need: https://rocm.docs.amd.com/projects/HIP. tests/hip/header_test.cpp compares them with it
-// where it is installed. Calls with plain parameters are preferred: HIP 6 changed structures.
+// need: https://rocm.docs.amd.com/projects/HIP. tests/hip/header_test.cpp compares them with that
+// header if it is installed. Functions with plain parameters are preferred, since HIP 6 changed
+// structures.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +29,7 @@ using hipGraphExec_t = struct hipGraphExec*;
 using hipMemPool_t = struct ihipMemPoolHandle_t*;
 using hipHostFn_t = void (*)(void*);
 
-// Equal in HIP 5.2 and 7.2, but for those of HIP 6.
+// The numbers are equal in HIP 5.2 and 7.2, except those added in HIP 6.
 enum hipDeviceAttribute_t : int {
   hipDeviceAttributeCanMapHostMemory = 3,
   hipDeviceAttributeConcurrentManagedAccess = 9,
@@ -99,7 +100,8 @@ inline constexpr std::uintptr_t hipStreamPerThread_AS_INT = 2;
 inline constexpr unsigned hipEventBlockingSync = 1;
 inline constexpr unsigned hipEventDisableTiming = 2;
 inline constexpr unsigned hipMemAttachGlobal = 1;
-// Together they are coherent memory: portable alone is not, unless HIP_HOST_COHERENT=1.
+// Both flags together give coherent memory. With only the portable flag it is not coherent, unless
+// HIP_HOST_COHERENT=1.
 inline constexpr unsigned hipHostMallocPortable = 1;
 inline constexpr unsigned hipHostMallocMapped = 2;
 inline constexpr unsigned hipHostRegisterPortable = 1;
@@ -108,7 +110,8 @@ inline constexpr std::uintptr_t HIP_LAUNCH_PARAM_BUFFER_POINTER_AS_INT = 1;
 inline constexpr std::uintptr_t HIP_LAUNCH_PARAM_BUFFER_SIZE_AS_INT = 2;
 inline constexpr std::uintptr_t HIP_LAUNCH_PARAM_END_AS_INT = 3;  // null is refused
 
-// X(function, the error that it may return, parameters): those that came last, with HIP 5.6, first.
+// X(function, an error that it may return, parameters). The newest functions, from HIP 5.6, come
+// first.
 #define HALYARD_HIP_NEWEST(X) X(hipStreamGetDevice, hipErrorInvalidHandle, (hipStream_t, int*))
 #define HALYARD_HIP_FUNCTIONS(X)                                                                   \
   X(hipLaunchHostFunc, hipErrorOutOfMemory, (hipStream_t, hipHostFn_t, void*))                     \
@@ -177,14 +180,14 @@ inline constexpr std::uintptr_t HIP_LAUNCH_PARAM_END_AS_INT = 3;  // null is ref
     (hipGraphExec_t, hipGraphNode_t, const hipMemsetParams*))                                      \
   X(hipGraphLaunch, hipErrorOutOfMemory, (hipGraphExec_t, hipStream_t))
 
-// The same, of functions that a library may lack. The first is that of HIP 6, whose structure is
-// another; both fill it for an ordinal (physical_device.cpp).
+// The same for functions that a library may lack. hipGetDevicePropertiesR0600 is from HIP 6, with
+// another structure; both properties functions fill theirs for an ordinal (physical_device.cpp).
 #define HALYARD_HIP_OPTIONAL(X)                                       \
   X(hipGetDevicePropertiesR0600, hipErrorInvalidDevice, (void*, int)) \
   X(hipGetDeviceProperties, hipErrorInvalidDevice, (void*, int))      \
   X(hipStreamWriteValue64, hipErrorOutOfMemory, (hipStream_t, void*, std::uint64_t, unsigned))
 
-// X(function, why its failure is of no consequence, parameters)
+// X(function, why its failure does not matter, parameters)
 #define HALYARD_HIP_ENDING(X)                                                    \
   X(hipStreamDestroy, "the stream is idle and is not used again", (hipStream_t)) \
   X(hipEventDestroy, "no call with the event is under way", (hipEvent_t))        \
@@ -211,7 +214,7 @@ HALYARD_HIP_ENDING(HALYARD_HIP_SITE_ENDING)
 #undef HALYARD_HIP_SITE_ENDING
 }  // namespace call_site
 
-// All of them. Loaded once, constant afterwards.
+// The table of all functions. Loaded once, constant afterwards.
 struct Functions {
 #define HALYARD_HIP_MEMBER(function, error, parameters) \
   stream::NativeFunction<hipError_t(*) parameters, call_site::function> function;
@@ -222,14 +225,14 @@ struct Functions {
 #undef HALYARD_HIP_MEMBER
 
   int version = 0;  // major * 10000000 + minor * 100000 + patch
-  // The result of every further call, which is not made: the fault of one device, which from HIP 7
-  // on is that of all. hipSuccess: there is none.
+  // The result of all later calls, which are then not made: from HIP 7 on, the fault of one device
+  // is a fault of all. hipSuccess means no fault.
   mutable base::Atomic<int> fault{hipSuccess};
-  // That, or hipErrorDeinitialized once main() has ended.
+  // Returns `fault`, or hipErrorDeinitialized once main() has ended.
   hipError_t end() const noexcept;
 
-  // Loads them from `library`, a handle of dlopen(3). Returns the symbol that is missing, such as
-  // "hipStreamGetDevice", or null.
+  // Loads the functions from `library`, a handle of dlopen(3). Returns the name of a missing
+  // symbol, such as "hipStreamGetDevice", or null.
   const char* load(void* library) noexcept;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Code objects for HIP. It gets no size and reads as far as the headers say, so they are checked
+// Code objects for HIP. HIP takes no size and trusts the sizes in the headers, so they are checked
 // first: https://llvm.org/docs/AMDGPUUsage.html#elf-code-object,
 // https://clang.llvm.org/docs/ClangOffloadBundler.html#bundled-binary-file-layout
 #include <elf.h>
@@ -61,7 +61,7 @@ bool starts_with(std::span<const std::byte> bytes, std::string_view magic) noexc
 bool is_bundle(std::span<const std::byte> bytes) noexcept {
   return starts_with(bytes, kBundle) || starts_with(bytes, kCompressed);
 }
-// Version 1 does not say how long it is, so that HIP could read beyond its end.
+// Version 1 does not contain its length, so HIP could read beyond its end.
 bool is_whole_compressed(std::span<const std::byte> bytes) noexcept {
   std::uint16_t version = 0;
   if (!read(bytes, kCompressed.size(), version)) return false;
@@ -113,7 +113,7 @@ Status HipApi::load_image(const kernel::Hyx& file, std::string_view target,
     module.image = image.release();
     return {};
   }
-  // Of a bundle without a code object for the device, too.
+  // HIP also returns hipErrorInvalidImage for a bundle without a code object for the device.
   const bool is_foreign =
       result == hipErrorNoBinaryForGpu || (result == hipErrorInvalidImage && is_bundle(bytes));
   return Status(is_foreign ? StatusCode::kUnavailable : status_code(result),

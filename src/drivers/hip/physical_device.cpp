@@ -12,12 +12,12 @@
 namespace halyard::inline v0::hip {
 namespace {
 
-// The statics of the library tear down what it runs on, and calls that follow crash
+// At exit the library's static destructors tear down its runtime, and later calls crash
 // (ROCm/AMDMIGraphX#4792, ROCm/clr#272).
 constinit base::Atomic<bool> ended{false};
 
-// Where hipDeviceProp_t has gcnArchName, in HIP 6 and before (hip_runtime_api.h), and room for what
-// later versions append.
+// The offset of gcnArchName in hipDeviceProp_t, in HIP 6 and before (hip_runtime_api.h), and room
+// for members that later versions append.
 constexpr std::size_t kArchitecture = 1160, kOldArchitecture = 396, kArchitectureSize = 256;
 constexpr std::size_t kPropertiesSize = 4096;
 
@@ -33,7 +33,7 @@ constexpr Generic kGenerics[] = {
     {"gfx1100", "gfx1103", "gfx11-generic"},   {"gfx1150", "gfx1153", "gfx11-generic"},
     {"gfx1200", "gfx1201", "gfx12-generic"},
 };
-// Within the first range, but accelerators of their own.
+// Accelerators within the first range that do not run its generic target.
 constexpr std::string_view kWithoutGeneric[] = {"gfx908", "gfx90a"};
 
 // Reads attributes until one fails.
@@ -95,14 +95,14 @@ Status describe(const Functions& hip, PhysicalDevice& device) {
   device.concurrent_managed = read(hipDeviceAttributeConcurrentManagedAccess) != 0;
   device.writes_values = hip.hipStreamWriteValue64.pointer != nullptr &&
                          read(hipDeviceAttributeCanUseStreamWaitValue) != 0;
-  // After its first callback a thread of ROCr may poll for ever (ROCm/TheRock#7051): a thread that
-  // waits polls a word instead, and one that sleeps does so in a thread of its lane.
+  // After its first host callback a thread of ROCr may poll for ever (ROCm/TheRock#7051). So a
+  // waiting thread polls a word instead, and the lane's own thread sleeps on events.
   device.completion =
       device.writes_values ? stream::CompletionMode::kFlag : stream::CompletionMode::kEvent;
 
   hal::DeviceLimits& limits = device.limits;
   limits.max_buffer_size = device.memory_size;
-  // hip_module.cpp of ROCm/clr: y and z up to 65536, whatever the attributes say.
+  // hip_module.cpp of ROCm/clr: y and z up to 65536, even if the attributes are larger.
   limits.max_groups[0] = read.count(hipDeviceAttributeMaxGridDimX);
   limits.max_groups[1] = std::min(read.count(hipDeviceAttributeMaxGridDimY), 65536u);
   limits.max_groups[2] = std::min(read.count(hipDeviceAttributeMaxGridDimZ), 65536u);
@@ -165,7 +165,7 @@ Status start(Functions& hip, std::vector<PhysicalDevice>& devices) {
     device.handle = i;
     HALYARD_RETURN_IF_ERROR(describe(hip, device));
   }
-  // Behind hipInit(): what was registered last comes first.
+  // Registered after hipInit(), so that it runs before HIP's own exit functions.
   static const int registered = std::atexit([] { ended.store(true, std::memory_order_seq_cst); });
   (void)registered;
   return {};

@@ -30,7 +30,7 @@ class HostMemory final : public hal::Memory {
         bytes_(static_cast<std::byte*>(pointer)),
         mapped_(mapped) {}
 
-  std::byte* bytes() const noexcept { return bytes_; }  // what stands for a native handle here
+  std::byte* bytes() const noexcept { return bytes_; }  // replaces a native handle
 
  private:
   ~HostMemory() override {
@@ -38,7 +38,7 @@ class HostMemory final : public hal::Memory {
   }
 
   std::byte* const bytes_;
-  const std::uint64_t mapped_;  // bytes that are this object's; 0: the importer's
+  const std::uint64_t mapped_;  // bytes to unmap; 0 if the memory is imported
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ void copy_bytes(std::byte* target, const std::byte* source, std::uint64_t length
 void fill_bytes(std::byte* target, std::uint64_t length, const hal::FillCommand& command) noexcept {
   std::uint64_t done = std::min<std::uint64_t>(command.pattern_size, length);
   copy_bytes(target, reinterpret_cast<const std::byte*>(&command.pattern), done);
-  while (done < length) {  // what is there, once more behind it
+  while (done < length) {  // appends a copy of the bytes so far
     const std::uint64_t count = std::min(done, length - done);
     copy_bytes(target + done, target, count);
     done += count;
@@ -36,7 +36,7 @@ bool dispatch(const hal::DispatchCommand& command, const hal::BoundRange* table,
     buffers[i] = bytes_of(hal::bind(command.bindings[i], table));
   }
   std::uint32_t groups[3];
-  if (command.counts != nullptr) {  // now, not when it was issued: the device may have written them
+  if (command.counts != nullptr) {  // read now, since the device may write them
     std::memcpy(groups, bytes_of(hal::bind(*command.counts, table)), sizeof groups);
   } else {
     std::copy_n(command.groups, 3, groups);
@@ -74,7 +74,7 @@ bool run_command(const hal::Command& command, const hal::BoundRange* table,
     case hal::CommandKind::kSetEvent:
     case hal::CommandKind::kResetEvent:
     case hal::CommandKind::kWaitEvent:
-      break;  // what is before has run
+      break;  // all earlier commands have run
   }
   return true;
 }

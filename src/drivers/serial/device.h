@@ -15,7 +15,7 @@ inline constexpr unsigned kMaxLanes = 64;  // of a device; each costs a thread
 
 class Device final : public hal::DeviceImpl {
  public:
-  // `domain`: of its lanes and its memory.
+  // `domain`: the domain of its lanes and memory.
   Device(hal::DeviceInfo info, const void* domain);
   ~Device() override;
 
@@ -23,7 +23,7 @@ class Device final : public hal::DeviceImpl {
   const void* wait_domain() const noexcept override { return domain_; }
   const void* memory_domain() const noexcept override { return domain_; }
   bool works_in_host_memory() const noexcept override { return true; }
-  // As devices that copy by themselves do; here every memory would do.
+  // True as for devices that copy by themselves, although this device could use any memory.
   bool needs_host_blocks() const noexcept override { return true; }
   Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
                                     hal::MemoryType type) override;
@@ -39,7 +39,7 @@ class Device final : public hal::DeviceImpl {
  private:
   const hal::DeviceInfo info_;
   const void* const domain_;
-  base::Mutex mutex_;  // guards the rest
+  base::Mutex mutex_;  // guards the following members
   std::unique_ptr<Lane> lanes_[kMaxLanes];
   unsigned lane_count_ = 0;
 };

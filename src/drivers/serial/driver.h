@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The serial driver: the smallest there is, to read and to copy (docs/add-a-driver.md). Work runs
-// on the host, on one thread for each queue, in the order of its issue.
+// The serial driver: the smallest driver, an example to read and to copy (docs/add-a-driver.md).
+// Work runs on the host, on one thread for each queue, in the order of its issue.
 //
-// "serial://" names all devices, "serial://K" the one of ordinal K. Options:
+// "serial://" names all devices, "serial://K" the device with ordinal K. Options:
 //
-//   devices=N   how many devices there are: 1 to 64, default 1
-//   peers=N     1, the default: devices wait on each other's lanes and use each other's memory, of
-//               whatever open. 0: they do neither; each is a wait domain, of which a runtime has 15
+//   devices=N   the number of devices, 1 to 64; default 1
+//   peers=N     1, the default: devices wait on each other's lanes and use each other's memory,
+//               even between different opens. 0: they do neither; each device is a wait domain of
+//               its own, and a runtime has at most 15
 #pragma once
 
 #include "halyard/base/status.h"

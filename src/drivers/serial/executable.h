@@ -17,8 +17,8 @@ namespace halyard::inline v0::serial {
 
 class Executable final : public hal::ExecutableImpl {
  public:
-  // From the best image that this CPU runs. kUnavailable: there is none; the message names those
-  // there are.
+  // Loads the best image that this CPU runs. Returns kUnavailable if there is none; the message
+  // names the images of the file.
   static Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file);
 
   kernel::CpuEntry entry(std::uint32_t function) const noexcept { return entries_[function]; }

@@ -13,8 +13,8 @@
 namespace halyard::inline v0::serial {
 namespace {
 
-// Nothing can stop a command that runs. abandon() waits a moment for it, and is asked again for so
-// long.
+// A running command cannot be stopped. abandon() waits kMoment for it in each call, and reports it
+// as kStillRunning after kPatience.
 constexpr Nanoseconds kMoment = 1'000'000;
 constexpr Nanoseconds kPatience = 1'000'000'000;
 
@@ -98,7 +98,7 @@ timeline::Abandoned Lane::abandon(const Status& cause, Nanoseconds waited) noexc
     turn_.unlock();
     return end_ = Abandoned::kStopped;
   }
-  // A thread that runs nothing lets go of its turn as soon as the system runs it.
+  // A thread without a running operation releases its turn as soon as the system schedules it.
   if (waited < kPatience || !running_.load(std::memory_order_seq_cst)) return end_;
   armed_.close();
   thread_.detach();  // it ends with the operation, in a lane that stays

@@ -8,7 +8,7 @@
 //     wake(parker_)  ────────────>  sequence_ := 1; any armed for 1? ──>   notify()
 //
 // The thread waits for an edge as any waiter does: it arms the other lane with its own parker. So
-// neither a host thread nor the engine has a part in it.
+// the wait involves neither a host thread nor the engine.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +30,9 @@ inline constexpr std::uint32_t kMaxInFlight = 256;  // submissions in a lane
 
 class Lane final : public timeline::NativeQueue {
  public:
-  // Starts the thread. kResourceExhausted.
+  // Starts the thread. Returns kResourceExhausted.
   static Result<std::unique_ptr<Lane>> create();
-  // Abandons what is left and waits for the thread.
+  // Abandons pending submissions and waits for the thread.
   ~Lane() override;
 
   const timeline::QueueCapabilities& capabilities() const noexcept override;
@@ -56,24 +56,24 @@ class Lane final : public timeline::NativeQueue {
   Slot& slot(std::uint64_t sequence) noexcept { return slots_[sequence % kMaxInFlight]; }
   bool abandoned() const noexcept { return abandoned_.load(std::memory_order_seq_cst); }
 
-  // The thread's. False where they say so: the lane was abandoned meanwhile.
+  // These run on the thread. Those with a result return false if the lane was abandoned meanwhile.
   void serve() noexcept;
   void run_next() noexcept;
   bool wait_for(const timeline::Edge& edge) noexcept;
   bool run(const Slot& next) noexcept;
 
-  base::Parker& parker_ = base::ParkerPool::acquire();  // what the thread sleeps on
+  base::Parker& parker_ = base::ParkerPool::acquire();  // the thread sleeps on it
   base::Thread thread_;
 
   Slot slots_[kMaxInFlight];
   base::Atomic<std::uint64_t> issued_{0};    // the issuer's: slots up to here are filled
-  base::Atomic<std::uint64_t> sequence_{0};  // the thread's: what has run
+  base::Atomic<std::uint64_t> sequence_{0};  // the thread's: the latest submission that has run
 
   base::Atomic<bool> abandoned_{false};
   Status cause_;      // written before abandoned_
   base::Mutex turn_;  // the thread holds it while it touches a slot or another lane
   base::Atomic<bool> running_{false};                         // an operation: it may last
-  timeline::Abandoned end_ = timeline::Abandoned::kStopping;  // what abandon() has found
+  timeline::Abandoned end_ = timeline::Abandoned::kStopping;  // the latest result of abandon()
 
   timeline::NotifyList armed_;
 };

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory of the devices of a native library, reached by its address, which is the same for all
-// devices:
+// Memory of the devices of a native library. Its address is the same on all devices:
 //
 //   kDeviceLocal                allocate(), or a memory pool of the library
-//   kHostVisible, kHostLocal    allocate_host(): pinned, of all devices
-//   kHostVisible, managed       allocate_managed(), which moves to where it is used
-//   imported                    register_host(); an import within another shares its registration;
-//                               an address of the device as it is
+//   kHostVisible, kHostLocal    allocate_host(): pinned, for all devices
+//   kHostVisible, managed       allocate_managed(), which migrates to where it is used
+//   imported                    register_host(); imports within a registered range share it.
+//                               Imported device addresses are used as they are
 //
-// Freed by the last reference, within the guard of its device, which keeps the context.
+// The last reference frees it, within the guard of its device, which keeps the context.
 #pragma once
 
 #include <algorithm>
@@ -31,16 +30,16 @@
 
 namespace halyard::inline v0::stream {
 
-// What a device allocates with. What `api` points to lives until the process ends.
+// The allocator of a device. The tables that `api` points to live until the process ends.
 template <DeviceApi Api>
 struct Allocator {
   const Api& api;
   const Ref<timeline::EntryGuard>& guard;
   const void* domain;
-  bool managed = false;  // kHostVisible memory is; the host may touch it while the device works
+  bool managed = false;  // kHostVisible memory is; the host may touch it during work
   MemoryPool<Api>* pool = nullptr;  // of kDeviceLocal memory; null: allocate()
 
-  // Both within the guard. kResourceExhausted with the size.
+  // Both functions are called within the guard, and return kResourceExhausted with the size.
   Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
                                     hal::MemoryType type) const {
     // Never empty, and whole words, so that every fill of a multiple of 4 bytes is in range.
@@ -70,8 +69,8 @@ struct Allocator {
     return no_memory(size);
   }
 
-  // The host's [data, data + size) as it is. kResourceExhausted: a part of its pages, not all, is
-  // pinned already.
+  // Imports the host's [data, data + size) in place. Returns kResourceExhausted if some, but not
+  // all, of its pages are pinned already.
   Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) const {
     const std::uint64_t bytes = std::max<std::uint64_t>(size, 1);
     Status refused;
@@ -96,8 +95,8 @@ struct Allocator {
     return status;
   }
 
-  // Memory of device `ordinal` that its owner keeps. kInvalidArgument: it is not. Asked of both
-  // ends: an allocation of others may consist of several mappings.
+  // Imports memory of device `ordinal` that its owner keeps. Returns kInvalidArgument for other
+  // memory. Both ends are checked, since another user's allocation may consist of several mappings.
   Result<Ref<hal::Memory>> import_address(std::uint64_t address, std::uint64_t size,
                                           int ordinal) const {
     for (const std::uint64_t end : {address, address + std::max<std::uint64_t>(size, 1) - 1}) {
@@ -113,8 +112,8 @@ struct Allocator {
   }
 
  private:
-  // What libraries give without being asked (MemoryApi). CUDA: "suitably aligned for any kind of
-  // variable", of which the programming guide says 256 bytes at least.
+  // The alignment that libraries guarantee (MemoryApi). CUDA: "suitably aligned for any kind of
+  // variable", which is at least 256 bytes according to the programming guide.
   static constexpr std::uint64_t kNativeAlignment = 256;
 
   static Status no_memory(std::uint64_t size) {
@@ -164,7 +163,7 @@ struct Allocator {
 
   class ImportedMemory final : public hal::Memory {
    public:
-    // `registration`: null of memory that its owner pinned.
+    // `registration` is null for memory that its owner pinned.
     ImportedMemory(Registration<Api>* registration, std::byte* data, std::uint64_t address,
                    std::uint64_t size, const void* domain) noexcept
         : Memory(size, hal::MemoryType::kHostLocal, data, address, domain),
@@ -178,7 +177,7 @@ struct Allocator {
     Registration<Api>* const registration_;
   };
 
-  // Of another user of the library.
+  // Memory that another user of the library owns.
   class OthersMemory final : public hal::Memory {
    public:
     OthersMemory(std::uint64_t address, std::uint64_t size, const void* domain) noexcept

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Api: what a lane on streams asks of a native library such as libcuda. The lane, its markers, its
-// notifications, its context and its recordings are templates over one.
+// Api: the functions of a native library, such as libcuda, that a stream lane needs. The lane, its
+// markers, notifications, context and recordings are templates over an Api.
 //
 // An Api is a small value (a pointer to a table of functions, an ordinal) with handle types that
-// are cheap to copy; a handle made by {} is none. Each function is one native call, passes
-// base::native_call, and answers a Status:
+// are cheap to copy; a handle {} is empty. Each function makes one native call, through
+// base::native_call, and returns a Status:
 //
-//   kResourceExhausted   not now; the same call may succeed later
+//   kResourceExhausted   a shortage; the same call may succeed later
 //   kDeviceLost          sticky: the device, or its context, is gone
 //   any other            this call is wrong or unsupported
 //
-// kDriver is the name that begins messages. Functions that destroy answer nothing. Unless said
-// otherwise a call needs the context of its stream to be current on the calling thread (context.h),
-// and none may be made in a host function.
+// Functions that destroy an object return nothing. Messages begin with the name kDriver. Unless
+// stated otherwise, the context of the stream must be current on the calling thread (context.h).
+// Host functions must not call the Api.
 #pragma once
 
 #include <concepts>
@@ -34,27 +34,27 @@ using HostFunction = void (*)(void* argument);
 
 // Streams and events: what a lane needs.
 //
-//   create_stream(s, p)  one that does not synchronize with the legacy NULL stream, of priority
-//   `p`:
-//                        lower numbers go first, and there is always 0
-//   finish(s)            before stop(), where all that was issued ends soon: may wait for that
-//   stop(s)              drops what has not run, and says whether something of the stream runs or
-//                        will run: the answer of NativeQueue::abandon(). May be called again
-//   destroy(s)           of a stream that has stopped
+//   create_stream(s, p)  a stream that does not synchronize with the legacy NULL stream, of
+//                        priority `p`; lower numbers run first, and 0 always exists
+//   finish(s)            called before stop() if all issued work ends soon; may wait for its end
+//   stop(s)              drops work that has not started, and reports whether work of the stream
+//                        runs or will run: the result of NativeQueue::abandon(). May be called
+//                        again
+//   destroy(s)           precondition: the stream has stopped
 //   query(s)             the fault of its device; ok while it works
 //   create_event(e)      without timing
 //   destroy(e)           neither waits for the event nor cancels it
-//   record(e, s)         `e` is reached when everything issued to `s` before is done
+//   record(e, s)         `e` is reached once all work issued to `s` before has completed
 //   query(e)             whether its latest record is reached; true if it was never recorded
-//   wait(s, e)           what is issued to `s` later runs after the latest record of `e` at the
-//                        time of this call; recording again does not move it. Streams of other
-//                        contexts may wait.
-//   call_host(s, f, a)   f(a), on a thread of the library
-//   check_capture(s)     kFailedPrecondition if `s` is being captured: what is put into it does not
-//                        run, and a query ends the capture. Does not end it itself
-//   still_works(s)       optional, where an error does not say that the device is gone: whether the
-//                        device of `s` works. Asked before a lane declares its loss. Does not end a
-//                        capture
+//   wait(s, e)           work issued to `s` later runs after the latest record of `e` at the time
+//                        of this call; recording `e` again does not change that. Streams of other
+//                        contexts may wait
+//   call_host(s, f, a)   calls f(a) on a thread of the library
+//   check_capture(s)     returns kFailedPrecondition if `s` is being captured: work issued to it
+//                        would not run, and a query would end the capture. This call does not
+//   still_works(s)       optional, for libraries whose errors do not imply that the device is gone:
+//                        whether the device of `s` works. Called before a lane reports device loss.
+//                        Does not end a capture
 template <class A>
 concept StreamApi =
     std::copyable<A> && std::copyable<typename A::Stream> && std::copyable<typename A::Event> &&
@@ -79,11 +79,11 @@ concept StreamApi =
 // Contexts: one for each device, shared with every other user of the library in this process. None
 // of these needs a current context.
 //
-//   retain_context(ordinal, c)    counted; the context is made by the first
+//   retain_context(ordinal, c)    counts a reference; the first creates the context
 //   release_context(ordinal)
 //   current_context(c)            of the calling thread
 //   set_current_context(c)
-//   exchange_capture_mode(m)      sets the calling thread's to `m`; `m` becomes the one before
+//   exchange_capture_mode(m)      exchanges the calling thread's mode with `m`
 template <class A>
 concept ContextApi =
     std::copyable<typename A::Context> && std::equality_comparable<typename A::Context> &&
@@ -98,17 +98,16 @@ concept ContextApi =
       { api.exchange_capture_mode(mode) } noexcept -> std::same_as<Status>;
     };
 
-// Commands: what operations are made of. Addresses are the device's.
+// Commands, of which operations consist. Addresses are device addresses.
 //
 //   fill(s, target, pattern, pattern_size, size)    1, 2 or 4 bytes; target and size are multiples
 //   copy(s, target, source, size)                   between any two devices of the library
-//   copy_in(s, target, source, size)                from memory of the host, which stays as it is
-//                                                   until the copy is done
+//   copy_in(s, target, source, size)                from host memory, which stays unchanged until
+//                                                   the copy has completed
 //   launch(s, function, groups, arguments)          `arguments`: hy-kernarg-1, copied by the call:
 //                                                   the bindings' addresses, then the constants
 //   launch_indirect(s, function, counts, arguments) 3 counts in device memory, read when it runs.
-//                                                   An Api without this function has limits that
-//                                                   say so (DeviceLimits::indirect_dispatch)
+//                                                   Optional: DeviceLimits::indirect_dispatch
 //   unload(m)
 //   find_function(m, kernel, f)
 template <class A>
@@ -127,17 +126,18 @@ concept CommandApi =
       { api.find_function(module, kernel, found) } noexcept -> std::same_as<Status>;
     };
 
-// Graphs: commands with the order between them, made ready once and launched often.
+// Graphs: commands and the order between them, instantiated once and launched often.
 //
-//   create_graph(g), destroy(g)            `g` without nodes; destroyed with them
-//   add_empty(g, d, n)                     a node that only orders others, behind the nodes `d`
-//   add_fill, add_copy, add_launch         as the commands above. The host's memory is an address
-//                                          here: the same for host and device
-//   instantiate(g, x)                      `g` as it is now
-//   set_fill, set_copy, set_launch(x, n)   new parameters of a node, for launches that follow. Any
-//                                          error but kDeviceLost: this node takes them only anew
-//   launch(s, x)                           after its earlier launches, and what `s` has
-//   destroy(x)                             launches that run go on
+//   create_graph(g), destroy(g)            an empty graph; destroy includes its nodes
+//   add_empty(g, d, n)                     a node without work, which depends on the nodes `d`
+//   add_fill, add_copy, add_launch         the commands above as nodes. Host memory is given by its
+//                                          address, which is the same for host and device
+//   instantiate(g, x)                      makes the executable graph `x` from `g` as it is now
+//   set_fill, set_copy, set_launch(x, n)   set the parameters of a node for later launches. After
+//                                          any error but kDeviceLost the graph must be built again
+//   launch(s, x)                           runs after earlier launches of `x` and earlier work of
+//                                          `s`
+//   destroy(x)                             running launches continue
 //
 // A graph and its executables are used by one thread at a time.
 template <class A>

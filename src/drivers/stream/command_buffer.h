@@ -23,12 +23,12 @@
 
 namespace halyard::inline v0::stream {
 
-// What a lane does with an operation. By its issuer.
+// Issues the operations of a lane. Used by its issuer.
 template <CommandApi Api>
 class StreamCommands {
  public:
   StreamCommands() noexcept = default;
-  // `lane`: which of its device, below kMaxLanes; no two that live at once have the same.
+  // `lane`: the index among the live lanes of its device, below kMaxLanes and unique.
   explicit StreamCommands(std::uint32_t lane) noexcept : lane_(lane) {}
 
   static bool is_empty(const timeline::Issue& issue) noexcept {
@@ -61,7 +61,7 @@ class StreamCommands {
   }
 
  private:
-  // Nothing of the submission runs before its end, so a failure is no start.
+  // The event is the whole submission, so nothing has started if the call fails.
   static Status put_event(const Api& api, typename Api::Stream stream,
                           const hal::NativeEvent& event) noexcept {
     switch (event.use) {
@@ -86,7 +86,7 @@ class StreamCommands {
         if (launched) return started = true, Status();
       }
     }
-    // One with graphs is never issued in parts.
+    // A recording with graphs is never issued in parts.
     const std::span<const std::uint32_t> native =
         commands.has_graphs() ? commands.native() : commands.native(issue.commands);
     const hal::RecordedCommands& recording = commands.recording();
@@ -130,7 +130,7 @@ class StreamCommands {
     }
   };
 
-  // One native call at most.
+  // Makes at most one native call.
   Status put_command(const Api& api, typename Api::Stream stream, const hal::Command& command,
                      const hal::BoundRange* table) noexcept {
     return put_native<Api>(command, table, arguments_, Calls{api, stream});

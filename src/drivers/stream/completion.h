@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How a lane sees that its markers are reached, and how what sleeps until then is woken:
+// How a lane observes that its markers are reached, and how sleeping waiters are woken:
 //
-//                    progress is            sleepers are woken by
-//   kHostCallback    a query of an event    a host function behind it, in a second stream
-//   kEvent           a query of an event    a thread of the lane that sleeps on the event
-//   kFlag            a word in memory       the same thread
+//                    progress is read from    sleepers are woken by
+//   kHostCallback    a query of an event      a host function after the event, in a second stream
+//   kEvent           a query of an event      a thread of the lane that sleeps on the event
+//   kFlag            a word in memory         the same thread
 //
-// Edges are events in each.
+// Edges are events in every mode.
 #pragma once
 
 #include <concepts>
@@ -20,14 +20,15 @@ namespace halyard::inline v0::stream {
 
 enum class CompletionMode : std::uint8_t { kHostCallback, kEvent, kFlag };
 
-// What kEvent and kFlag ask of a library.
+// The functions of a library that kEvent and kFlag need.
 //
 //   synchronize(e)    blocks until the latest record of `e` is reached, or its device has a fault
-//   create_flag(f)    a word that streams write and the host reads; 0. kResourceExhausted
-//   destroy(f)        no stream writes it any more
-//   write(s, f, v)    `f` becomes `v` when everything issued to `s` before is done. A thread that
-//                     reads `v` sees what that work wrote
-//   read(f)           no native call
+//   create_flag(f)    a word, initially 0, that streams write and the host reads.
+//                     kResourceExhausted without memory
+//   destroy(f)        precondition: no stream writes it any more
+//   write(s, f, v)    sets `f` to `v` once all work issued to `s` before has completed. A thread
+//                     that reads `v` sees what that work wrote
+//   read(f)           makes no native call
 template <class A>
 concept CompletionApi =
     StreamApi<A> && std::copyable<typename A::Flag> &&
@@ -40,7 +41,7 @@ concept CompletionApi =
       { api.read(flag) } noexcept -> std::same_as<std::uint64_t>;
     };
 
-// A flag of one lane, or nothing where the lane has none.
+// The flag of one lane; empty if the lane has none.
 template <StreamApi Api>
 class LaneFlag {
  public:

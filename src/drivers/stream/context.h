@@ -4,12 +4,12 @@
 // device's context current, and sets a capture mode in which another thread's stream capture
 // forbids nothing. Both belong to the thread's user, and the guard restores them.
 //
-// A capture forbids what is "not enqueued asynchronously to a stream" (cuda.h,
-// cuThreadExchangeStreamCaptureMode). So what issue() and mark() put into streams needs no other
-// mode; what else they call now and then sets it itself (Relaxed).
+// A capture forbids calls that are "not enqueued asynchronously to a stream" (cuda.h,
+// cuThreadExchangeStreamCaptureMode). So the stream operations of issue() and mark() need no other
+// mode. Their other, rare calls set the mode themselves (Relaxed).
 //
-// The context is the primary one of the device: shared with all other users of the library in this
-// process, counted, and never reset.
+// The context is the device's primary context, which all users of the library in this process
+// share. It is reference-counted and never reset.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ class ContextGuard final : public timeline::EntryGuard {
     return guard;
   }
 
-  // What cannot be read or set stays as it is: the calls that follow fail then, those that make
-  // something at the latest.
+  // A context or mode that cannot be read or set stays as it is. Then later calls fail, at the
+  // latest those that create objects.
   void enter(Saved& saved, timeline::Calls calls) noexcept override {
     Context before{};
     CaptureMode mode = Api::kRelaxedCapture;
@@ -89,7 +89,7 @@ class ContextGuard final : public timeline::EntryGuard {
   bool retained_ = false;
 };
 
-// The capture mode alone, for a scope; nothing for an Api without contexts.
+// Sets only the capture mode, for a scope. Does nothing for an Api without contexts.
 template <class Api>
 class Relaxed {
  public:
@@ -111,12 +111,12 @@ class Relaxed<Api> {
 
  private:
   const Api& api_;
-  typename Api::CaptureMode mode_ = Api::kRelaxedCapture;  // of the user's, once it is set
+  typename Api::CaptureMode mode_ = Api::kRelaxedCapture;  // the user's mode, once ours is set
   const bool set_;
 };
 
-// Within `guard` for a scope: for destructors, which no caller guards, and where the driver calls
-// itself.
+// Enters `guard` for a scope: for destructors, which no caller guards, and for calls that the
+// driver makes on its own.
 class Inside {
  public:
   explicit Inside(timeline::EntryGuard& guard) noexcept : guard_(guard) {

@@ -26,8 +26,8 @@ namespace halyard::inline v0::stream {
 template <DeviceApi Api>
 class Device final : public hal::DeviceImpl {
  public:
-  // On the device of that number of `library`. kUnavailable: it lacks something;
-  // kResourceExhausted; as the library refuses its context.
+  // Opens the device of `library` with that number. Returns kUnavailable if the device lacks
+  // something, kResourceExhausted, and the library's errors for its context.
   static Result<std::unique_ptr<Device>> create(hal::DeviceInfo info, const Library<Api>& library,
                                                 unsigned physical, DeviceOptions options) {
     const auto& its = library.devices()[physical];
@@ -41,7 +41,7 @@ class Device final : public hal::DeviceImpl {
                    Api::kDriver, info.uri, its.name);
     }
     if (!options.completion) {
-      // A word that a stream has written orders no managed memory for the host.
+      // The host's read of a word that a stream wrote does not order its reads of managed memory.
       const bool no_flag = options.managed && its.completion == CompletionMode::kFlag;
       options.completion = no_flag ? CompletionMode::kEvent : its.completion;
     }
@@ -74,7 +74,7 @@ class Device final : public hal::DeviceImpl {
   bool needs_host_blocks() const noexcept override { return true; }
   const void* wait_domain() const noexcept override { return library_.wait_domain(); }
   const void* memory_domain() const noexcept override { return domain_; }
-  // Only devices of one library are in its wait domain, and they are all of this class.
+  // All devices of its wait domain belong to the same library, so they are of this class.
   bool can_access(const hal::DeviceImpl& owner) const noexcept override {
     if (owner.memory_domain() == domain_) return true;
     if (owner.wait_domain() != wait_domain()) return false;
@@ -126,7 +126,7 @@ class Device final : public hal::DeviceImpl {
     return Graphs::create(api, recording, options_.recordings, physical_.limits.max_in_flight);
   }
 
-  // A non-blocking stream of that priority. Every lane runs every operation.
+  // Opens a lane on a non-blocking stream of that priority. Every lane runs every operation.
   Result<timeline::NativeQueue*> open_lane(hal::QueueKind, hal::QueuePriority priority) override {
     const Inside inside(*guard_);
     int least = 0, greatest = 0;  // lower numbers go first
@@ -189,7 +189,7 @@ class Device final : public hal::DeviceImpl {
   const hal::DeviceInfo info_;
   const Library<Api>& library_;
   const typename Api::PhysicalDevice& physical_;
-  const unsigned number_;  // of it
+  const unsigned number_;  // of the device in its library
   const DeviceOptions options_;
   const void* const domain_;
   const Api api_;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// DeviceApi: what a device on streams asks of a native library besides its lanes (api.h): memory,
-// pools, access between devices, images, and the library itself. The allocator, the library, the
-// device and the driver are templates over one.
+// DeviceApi: the functions of a native library that a stream device needs besides its lanes
+// (api.h): memory, pools, access between devices, images, and the library itself. The allocator,
+// the library, the device and the driver are templates over a DeviceApi.
 //
-// Its functions answer as those of api.h. All but the static ones need the context of the device to
-// be current. Devices are named by PhysicalDevice::handle.
+// Errors are those of api.h. The context of the device must be current, except for the static
+// functions. Devices are named by PhysicalDevice::handle.
 #pragma once
 
 #include <concepts>
@@ -25,28 +25,30 @@
 
 namespace halyard::inline v0::stream {
 
-// Memory of the host that devices use: where the host sees it, and where they do.
+// Host memory that devices can use: its host pointer and its device address.
 struct HostMemory {
   void* pointer = nullptr;
   std::uint64_t address = 0;
 };
 
-// Memory, in whole bytes. What is allocated is aligned to 256 bytes at least.
+// Memory. Sizes are in bytes. Allocations are aligned to at least 256 bytes.
 //
-//   allocate(a, n)            of the device
-//   allocate_managed(a, n)    moves to where it is used; at one address for host and devices
-//   free(a)                   either of them. All work that uses it has ended
-//   allocate_host(m, n)       of the host, pinned, for all devices; what they write is seen by a
-//                             host that has seen the work's end
+//   allocate(a, n)            device memory
+//   allocate_managed(a, n)    memory that migrates to where it is used; one address for host and
+//                             devices
+//   free(a)                   device or managed memory. Precondition: all work that uses it has
+//                             ended
+//   allocate_host(m, n)       pinned host memory for all devices; a host that has seen the end of
+//                             the work sees what it wrote
 //   free_host(m)
-//   register_host(p, n)       pins [p, p + n), exactly, for all devices. kFailedPrecondition: the
-//                             library has these bytes, or some of them, already. kInvalidArgument:
-//                             it refuses them, perhaps as memory of its own
+//   register_host(p, n)       pins exactly [p, p + n) for all devices. kFailedPrecondition: the
+//                             library has registered some of these bytes already.
+//                             kInvalidArgument: it refuses them, perhaps as memory of its own
 //   unregister_host(p)
-//   device_address(p, a)      where devices see the byte of the host at `p`. Any error: the library
+//   device_address(p, a)      the device address of the host byte at `p`. Any error: the library
 //                             does not know it
-//   same_library(other)       whether its memory is of the same library as that of another Api
-//   find_owner(a, d)          the device whose memory has the address `a`; -1: none
+//   same_library(other)       whether both Apis have their memory from the same library
+//   find_owner(a, d)          the device that owns the memory at address `a`; -1 if there is none
 template <class A>
 concept MemoryApi =
     StreamApi<A> && requires(const A& api, std::uint64_t address, std::uint64_t& found,
@@ -63,15 +65,15 @@ concept MemoryApi =
       { api.same_library(api) } noexcept -> std::same_as<bool>;
     };
 
-// Pools of the library's: memory that is allocated and freed in the order of a stream.
+// Memory pools of the library: memory that is allocated and freed in stream order.
 //
-//   create_pool(d, p)              of memory of `d`. kUnimplemented: it has no pools
-//   set_release_threshold(p, n)    how many free bytes it keeps
-//   share_pool(p, d)               `d` may use its memory
-//   destroy(p)                     frees that were issued complete all the same
-//   allocate_from(p, s, a, n)      `a` is memory for what follows in `s`
-//   free_async(a, s)               once what `s` has is done
-//   finish(s)                      blocks until `s` is empty; a Status here
+//   create_pool(d, p)              a pool of memory of `d`. kUnimplemented: the device has none
+//   set_release_threshold(p, n)    how many free bytes the pool keeps
+//   share_pool(p, d)               lets `d` use memory of the pool
+//   destroy(p)                     frees that were issued before still complete
+//   allocate_from(p, s, a, n)      allocates `a` for later work of `s`
+//   free_async(a, s)               frees `a` after the earlier work of `s`
+//   finish(s)                      blocks until `s` is empty; returns a Status here
 template <class A>
 concept PoolApi = StreamApi<A> && std::copyable<typename A::Pool> &&
                   requires(const A& api, int device, typename A::Pool pool,
@@ -91,8 +93,8 @@ concept PoolApi = StreamApi<A> && std::copyable<typename A::Pool> &&
 // Access between devices.
 //
 //   can_access_peer(user, owner, p)    whether `user` could use memory of `owner`
-//   enable_peer_access(c)              the current device uses memory of the context `c` from now
-//                                      on; ok if it does already
+//   enable_peer_access(c)              lets the current device use memory of the context `c`; ok if
+//                                      it can already
 template <class A>
 concept PeerApi = ContextApi<A> &&
                   requires(const A& api, int device, bool& possible, typename A::Context context) {
@@ -104,10 +106,10 @@ concept PeerApi = ContextApi<A> &&
 
 // Images of kernel files.
 //
-//   load_image(f, target, bytes, m)    an image of `f`. kUnavailable: the device does not run it.
-//                                      kDataLoss: it is not valid. The message names `f`
-//   is_foreign(status)                 whether an image was refused as one of another device, so
-//                                      that the next one is tried
+//   load_image(f, target, bytes, m)    loads an image of `f`. kUnavailable: the device does not run
+//                                      it. kDataLoss: it is not valid. The message names `f`
+//   is_foreign(status)                 whether the library refused the image because it is for
+//                                      another device; then the next image is tried
 template <class A>
 concept ImageApi =
     CommandApi<A> &&
@@ -117,10 +119,10 @@ concept ImageApi =
       { A::is_foreign(status) } -> std::same_as<bool>;
     };
 
-// Images that the library has to compile, slowly: their results are worth keeping.
+// Images that the library compiles, slowly, so that their results are worth caching.
 //
-//   is_source(target)      whether such an image is compiled
-//   compile(f, image)      what is loaded in its place
+//   is_source(target)      whether images for `target` have to be compiled
+//   compile(f, image)      the compiled image, which is loaded instead
 //   compiler()             the compiler and its target, with versions
 template <class A>
 concept CompilerApi =
@@ -133,19 +135,19 @@ concept CompilerApi =
 
 // The library.
 //
-//   Functions                  the table of its functions. load(handle): the symbol that is
-//                              missing, or null
+//   Functions                  the table of its functions. load(handle) returns the name of a
+//                              missing symbol, or null
 //   PhysicalDevice             derives from stream::PhysicalDevice
-//   kLibraryVariable           the variable of the environment that names its file
-//   kLibraryFiles              else the first of these that can be opened
+//   kLibraryVariable           the environment variable that names its file
+//   kLibraryFiles              file names to try in order if that variable is not set
 //   kOldest                    the oldest library that has all functions, in words
-//   open_library(file, why)    as dlopen(3), for ever; null with the reason
+//   open_library(file, why)    as dlopen(3), never closed; null with the reason
 //   loaded_libraries()         loader.h
 //   start(functions, d)        initializes the library, and lists its devices in its order.
-//                              kNotFound: there are none. kUnavailable
-//   is_identity(path)          whether the path of a URI is no ordinal but an identity
-//   identity(device)           what identifies a device in a URI
-//   kDeviceType                of DLPack
+//                              kNotFound: there are none. kUnavailable: it cannot start
+//   is_identity(path)          whether the path of a URI is an identity, not an ordinal
+//   identity(device)           the string that identifies a device in a URI
+//   kDeviceType                DLPack's device type
 //   of(functions, device, sleeps)    the Api of a device. `sleeps`: threads sleep on its events
 template <class A>
 concept LibraryApi =
@@ -165,13 +167,13 @@ concept LibraryApi =
       { A::of(functions, device, sleeps) } noexcept -> std::same_as<A>;
     };
 
-// All of it.
+// All of the above.
 //
-//   priority_range(l, g)    of streams: the lowest and the highest, of which the latter is not the
-//                           greater number; both 0 where there are no priorities
-//   check_import(s)         kInvalidArgument: no stream of its own. kPermissionDenied: a stream
-//                           that is not of the current context
-//   prepare_graphs()        before the Api makes graphs of a recording
+//   priority_range(l, g)    the lowest and the highest priority of streams; the highest is the
+//                           smallest number. Both are 0 if there are no priorities
+//   check_import(s)         kInvalidArgument: not a stream of this library. kPermissionDenied: a
+//                           stream of another context than the current one
+//   prepare_graphs()        called before the Api makes graphs of a recording
 template <class A>
 concept DeviceApi =
     GraphApi<A> && CompletionApi<A> && MemoryApi<A> && PoolApi<A> && PeerApi<A> && ImageApi<A> &&

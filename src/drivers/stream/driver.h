@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Driver: the devices of a native library by URI. "cuda://" names all of them, "cuda://K" the one
-// of ordinal K in the library's order; a path that is an identity names the device that has it.
+// Driver: the devices of a native library by URI. "cuda://" names all devices, and "cuda://K" the
+// device with ordinal K in the library's order. A path may also be the identity of a device.
 // Options: options.h.
 #pragma once
 

@@ -20,15 +20,15 @@ namespace halyard::inline v0::stream {
 template <CommandApi Api>
 class Executable final : public hal::ExecutableImpl {
  public:
-  // With api.load(file, module), the best image for the device. Within `guard`. kUnavailable: there
-  // is none; kResourceExhausted.
+  // Loads the best image for the device with api.load(file, module). Called within `guard`. Returns
+  // kUnavailable if there is no image for the device, and kResourceExhausted.
   static Result<Ref<hal::ExecutableImpl>> load(const Api& api, Ref<timeline::EntryGuard> guard,
                                                kernel::Hyx file) {
     typename Api::Module module{};
     HALYARD_RETURN_IF_ERROR(api.load(file, module));
     return adopt(api, std::move(guard), std::move(file), module);
   }
-  // Takes `module`, an image of `file`; and `file`, if it succeeds.
+  // Takes ownership of `module`, an image of `file`, and on success of `file`.
   static Result<Ref<hal::ExecutableImpl>> adopt(const Api& api, Ref<timeline::EntryGuard> guard,
                                                 kernel::Hyx&& file, typename Api::Module module) {
     Functions functions;

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// GraphCommandBuffer: a recording that is replayed as one launch of a graph, or command by command
-// as any other. How often each is right is measured, and no choice is for good:
+// GraphCommandBuffer: a recording that is replayed as one launch of a graph, or command by command.
+// The mode decides for each replay:
 //
 //     graph    every replay is a launch
-//     auto     the first kStreamReplays are not: a graph costs as much to build as some replays.
-//              Where graphs were refused, or built again kMostRebuilds times in a row, the next
-//              kPause replays are not either; then it is tried again. A recording that an empty
-//              lane takes only in parts is a graph at once and without pause
+//     auto     the first kStreamReplays are replayed command by command, since building a graph
+//              costs as much as several replays. After a graph was refused, or was built again
+//              kMostRebuilds times in a row, the next kPause replays are also command by command;
+//              then graphs are tried again. A recording with more commands than an empty lane takes
+//              at once is always a graph, without pause
 //     stream   no GraphCommandBuffer is made
 //
-// A replay whose graph cannot be had now is replayed command by command, and counted.
+// If the graph is not available, the replay is command by command, and counted as refused.
 //
 // Each lane that replays a recording has an instance of its own, built when it is first needed: two
-// launches of one would follow each other, whichever streams they are in.
+// launches of one instance would run in sequence, even in different streams.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +31,7 @@
 
 namespace halyard::inline v0::stream {
 
-// What became of the replays of one recording so far.
+// Counts of the replays of one recording.
 struct GraphCounts {
   std::uint64_t launches = 0;
   std::uint64_t builds = 0;         // of instances, the first of each included
@@ -45,8 +46,8 @@ class GraphCommandBuffer final : public CommandBuffer {
   static constexpr std::uint32_t kMostRebuilds = 2;
   static constexpr std::uint32_t kPause = 64;
 
-  // Whether a recording has graphs. Not where each command is to be seen in a trace, where groups
-  // are read from memory, and, if the choice is automatic, where it is used once or has one
+  // Whether a recording is replayed as a graph. False if a trace shows its commands one by one, or
+  // if groups are read from memory. In automatic mode also false if it is used once or has one
   // command.
   static bool suits(const hal::RecordedCommands& recording, CommandBufferMode mode) noexcept {
     const auto works = [](const hal::Command& command) { return hal::does_work(command.kind); };
@@ -60,8 +61,8 @@ class GraphCommandBuffer final : public CommandBuffer {
            (recording.use == hal::RecordingUse::kOften && commands > 1);
   }
 
-  // `recording` outlives the result, `max_in_flight` is that of its lanes. kResourceExhausted.
-  // Precondition: suits(recording, mode).
+  // `recording` outlives the result; `max_in_flight` is the limit of its lanes. Returns
+  // kResourceExhausted without memory. Precondition: suits(recording, mode).
   static Result<std::unique_ptr<hal::NativeCommands>> create(const Api& api,
                                                              const hal::RecordedCommands& recording,
                                                              CommandBufferMode mode,
@@ -80,7 +81,7 @@ class GraphCommandBuffer final : public CommandBuffer {
     }
     return std::unique_ptr<hal::NativeCommands>(std::move(commands));
   }
-  // Within the guard of its context. No submission uses it any more.
+  // Called within the guard of its context. Precondition: no submission uses it any more.
   ~GraphCommandBuffer() override {
     for (const std::unique_ptr<GraphInstance<Api>>& instance : instances_) {
       if (instance != nullptr) instance->destroy(api_);
@@ -91,8 +92,9 @@ class GraphCommandBuffer final : public CommandBuffer {
     return is_one_command_ || pause_.load(std::memory_order_relaxed) == 0 ? 1 : command_count();
   }
 
-  // Launches the graph of `lane` with this table. False: nothing was put into the stream, and the
-  // commands are to be replayed one by one. An error is loss of the device. By the lane's issuer.
+  // Launches the graph of `lane` with this table. Returns false if nothing was issued to the
+  // stream; then the caller replays the commands one by one. An error is device loss. Called by the
+  // lane's issuer.
   Result<bool> launch(typename Api::Stream stream, std::uint32_t lane, const hal::BoundRange* table,
                       Arguments& arguments) const noexcept {
     if (const std::uint32_t left = pause_.load(std::memory_order_relaxed); left != 0) {
@@ -161,10 +163,10 @@ class GraphCommandBuffer final : public CommandBuffer {
   }
 
   const Api api_;
-  bool is_one_command_ = false;  // to lanes, always: it has no parts
+  bool is_one_command_ = false;  // lanes always take it as one command, never in parts
   GraphShape shape_;
   mutable std::unique_ptr<GraphInstance<Api>> instances_[kMaxLanes];  // each by its lane's issuer
-  mutable base::Atomic<std::uint32_t> pause_{0};     // replays until the next that is a graph
+  mutable base::Atomic<std::uint32_t> pause_{0};     // replays until the next graph
   mutable base::Atomic<std::uint32_t> rebuilds_{0};  // in a row
   mutable Count launches_{0}, builds_{0}, updated_nodes_{0}, refused_{0};
 };

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// GraphInstance: one executable graph of a recording, of one lane. It runs once at a time, and so
-// do the launches of a lane: none waits for another that it would not have to wait for anyhow. By
-// the lane's issuer, so two threads never use it at once.
+// GraphInstance: the executable graph of a recording for one lane. Its launches run one after
+// another, which costs nothing, since the launches of a lane do so anyway. Only the lane's issuer
+// uses it, so two threads never use it at once.
 //
-//     first replay     build: nodes, dependencies, instantiate, with the slots' addresses
-//     next replays     update: new parameters for the nodes of slots, also of numbers, that differ
-//                      from its last replay; launches in flight keep theirs. Other memory at the
-//                      same address differs, too: cuGraphLaunch crashed (driver 580, H200) where a
-//                      copy named memory that had been freed, whatever lay at its address
-//     what no update   build again: the length of a fill that the library does not take, a slot
-//     can express      that becomes or stops being empty, memory of another kind
+//     first replay      build: nodes, dependencies, instantiate, with the slots' addresses
+//     next replays      update: new parameters for the nodes whose slots (memory or numbers) differ
+//                       from its last replay; launches in flight keep theirs. Other memory at the
+//                       same address also differs: cuGraphLaunch crashed (driver 580, H200) if a
+//                       copy named memory that had been freed, whatever lay at its address then
+//     changes that no   build again: the length of a fill that the library does not take, a slot
+//     update expresses  that becomes or stops being empty, memory of another kind
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@
 
 namespace halyard::inline v0::stream {
 
-// What the instances of a recording share.
+// The data that all instances of a recording share.
 struct GraphShape {
   const hal::RecordedCommands& recording;
   GraphPlan plan;
@@ -51,7 +51,7 @@ class GraphInstance {
   bool is_built() const noexcept { return is_built_; }
   typename Api::ExecutableGraph executable() const noexcept { return executable_; }
 
-  // Errors as the library fails, and kResourceExhausted; nothing is built then.
+  // Returns the library's errors and kResourceExhausted; then nothing is built.
   Status build(const Api& api, const GraphShape& shape, const hal::BoundRange* table,
                Arguments& arguments) noexcept {
     const Relaxed relaxed(api);
@@ -61,8 +61,9 @@ class GraphInstance {
     return status;
   }
 
-  // Gives the executable graph what `table` has, and counts the nodes that this changes. After
-  // kMustBuild some nodes are changed and some are not. kDeviceLost. Precondition: is_built().
+  // Updates the executable graph to `table`, and adds the number of changed nodes to `updated`.
+  // After kMustBuild only some nodes may be changed. The only error is kDeviceLost. Precondition:
+  // is_built().
   Result<Update> update(const Api& api, const GraphShape& shape, const hal::BoundRange* table,
                         Arguments& arguments, std::uint32_t& updated) noexcept {
     ++replay_;
@@ -75,7 +76,7 @@ class GraphInstance {
       for (const std::uint32_t index : shape.uses.nodes_of(slot)) {
         Node& node = nodes_[index];
         const hal::Command& command = shape.recording.commands[shape.plan.nodes()[index].command];
-        // A kernel gets the address, or the number, alone: bytes.
+        // A kernel gets only the address, or the number, as bytes.
         if (!moved && command.kind == hal::CommandKind::kDispatch) continue;
         if (node.updated_in == replay_) continue;
         node.updated_in = replay_;
@@ -108,8 +109,8 @@ class GraphInstance {
     std::unique_ptr<std::byte[]> arguments;  // where graphs keep them
   };
 
-  // The arguments of a kernel where they live as long as its node, for an Api with
-  // kGraphsKeepArguments. Empty: no memory, or there are none.
+  // Copies the arguments of a kernel to memory that lives as long as its node, for an Api with
+  // kGraphsKeepArguments. Returns an empty span if there are no arguments or no memory.
   static std::span<const std::byte> keep(Node& node,
                                          std::span<const std::byte> arguments) noexcept {
     if constexpr (requires { Api::kGraphsKeepArguments; }) {
@@ -123,7 +124,7 @@ class GraphInstance {
     }
     return arguments;
   }
-  // What the executable graph has of a slot; of a number, the bits as `address`.
+  // The value of a slot in the executable graph. For a number, `address` holds its bits.
   struct Bound {
     std::uint64_t serial = 0;  // of the memory
     std::uint64_t address = 0;
@@ -165,7 +166,7 @@ class GraphInstance {
     }
   };
 
-  // Gives a node other parameters, unless it has to become another kind of node.
+  // Sets the parameters of a node, unless it has to become another kind of node.
   struct Setter {
     const Api& api;
     typename Api::ExecutableGraph executable;

@@ -3,12 +3,13 @@
 // GraphPlan: the nodes of a recording as a graph, and which others each depends on. Every command
 // that does work is a node; a join is a node without work.
 //
-//     barrier, wait     what follows depends on all commands of a prefix of the recording: those
+//     barrier, wait     later commands depend on all commands of a prefix of the recording: those
 //                       before the barrier, or before the latest set of the event
 //     Recorder::after   one command depends on another
 //
-// Commands depend on the last nodes of the prefix only: those on which no other node of it depends.
-// Where many nodes follow many, a join stands between, so edges stay as many as nodes.
+// Commands depend only on the last nodes of the prefix: those on which no other node of it depends.
+// If many nodes follow many, a join is put between them, which keeps the number of edges in the
+// order of the number of nodes.
 #pragma once
 
 #include <algorithm>
@@ -30,12 +31,12 @@ class GraphPlan {
     std::uint32_t count = 0;
   };
 
-  // Once. False: no memory.
+  // Called once. Returns false without memory.
   [[nodiscard]] bool build(const hal::RecordedCommands& recording) noexcept;
 
-  // In an order in which each depends on earlier ones alone.
+  // In an order in which each node depends only on earlier nodes.
   std::span<const Node> nodes() const noexcept { return {nodes_.data(), nodes_.size()}; }
-  // Indices of nodes, each once.
+  // Indices of nodes, without duplicates.
   std::span<const std::uint32_t> dependencies(const Node& node) const noexcept {
     return {dependencies_.data() + node.first, node.count};
   }
@@ -43,17 +44,17 @@ class GraphPlan {
 
  private:
   static constexpr std::uint32_t kNever = ~std::uint32_t{0};
-  static constexpr std::size_t kMostDirect = 16;  // nodes that one command follows without a join
+  static constexpr std::size_t kMostDirect = 16;  // nodes that a command follows without a join
 
-  // What build() knows of a command.
+  // The state of a command in build().
   struct Place {
     std::uint32_t node = 0;
     std::uint32_t prefix = 0;            // it follows all commands before this one
     std::uint32_t first_after = kNever;  // the first command that depends on it
     std::uint32_t seen_by = kNever;      // the latest command whose dependencies have it
-    bool is_behind = false;              // it follows its prefix by what else it follows
+    bool is_behind = false;              // its other dependencies imply its prefix
   };
-  // A node of the current prefix on which none of its commands depends.
+  // A node of the current prefix on which no command of the prefix depends.
   struct Last {
     std::uint32_t node = 0;
     std::uint32_t first_after = kNever;
@@ -73,7 +74,7 @@ class GraphPlan {
   base::Array<std::uint32_t> dependencies_;
   std::uint32_t most_ = 0;
 
-  // While it is built.
+  // Used only by build().
   base::Array<Place> places_;  // by command
   base::Array<Last> lasts_;
   std::uint32_t in_lasts_ = 0;  // commands before this one have been added to lasts_
@@ -92,7 +93,8 @@ inline bool GraphPlan::find_prefixes(const hal::RecordedCommands& recording) noe
   return true;
 }
 
-// Makes lasts_ those of `prefix`, whose commands are `followers` at most, or one join.
+// Advances lasts_ to the last nodes of `prefix`, which has at most `followers` commands, or to one
+// join.
 inline bool GraphPlan::advance(const hal::RecordedCommands& recording, std::uint32_t prefix,
                                std::size_t followers) noexcept {
   for (; in_lasts_ < prefix; ++in_lasts_) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// GraphUpdateTest: whether an executable graph runs with the parameters that it was given last.
-// Libraries have launched updated nodes with their old ones, or hung (ROCm/clr#42,
-// ROCm/rocm-systems#8776). An Api whose graphs may do so has a member updates_graphs; where that is
-// false, graphs are built again instead (graph_instance.h).
+// GraphUpdateTest: tests whether an executable graph runs with its latest parameters. Some
+// libraries launched updated nodes with their old parameters, or hung (ROCm/clr#42,
+// ROCm/rocm-systems#8776). An Api with such graphs has a member updates_graphs; if it is false,
+// graphs are built again instead of updated (graph_instance.h).
 //
-// A fill and a copy are asked: a kernel needs an image for the device.
+// The test uses a fill and a copy, since a kernel needs an image for the device.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@
 
 namespace halyard::inline v0::stream {
 
-// Within the guard of a device. Once.
+// Used once, within the guard of a device.
 template <class Api>
 class GraphUpdateTest {
  public:
   explicit GraphUpdateTest(const Api& api) noexcept : api_(api) {}
-  // What hangs is kept for good.
+  // Objects of a graph that hangs are leaked.
   ~GraphUpdateTest() {
     if (hangs_) return;
     if (has_executable_) api_.destroy(executable_);
@@ -35,7 +35,7 @@ class GraphUpdateTest {
   GraphUpdateTest(const GraphUpdateTest&) = delete;
   GraphUpdateTest& operator=(const GraphUpdateTest&) = delete;
 
-  // An error, such as no memory, says nothing of updates.
+  // Errors, such as no memory, are not a result of the test.
   Result<bool> passes() noexcept {
     HALYARD_RETURN_IF_ERROR(api_.allocate_host(memory_, kWords * sizeof(std::uint32_t)));
     HALYARD_RETURN_IF_ERROR(api_.create_stream(stream_, 0));
@@ -62,7 +62,7 @@ class GraphUpdateTest {
     return memory_.address + word * sizeof(std::uint32_t);
   }
 
-  // Whether the words are as expected afterwards.
+  // Launches the graph. Returns whether the words are as expected afterwards.
   Result<bool> launch(const std::uint32_t (&expected)[kWords]) noexcept {
     const std::uint32_t before[kWords] = {0, 0, kFirst, 0, 0, kSecond};
     std::memcpy(memory_.pointer, &before[0], sizeof before);

@@ -2,12 +2,12 @@
 //
 // Images: the kernel files of one device as modules of a native library.
 //
-//     machine code     loaded as it is; the library takes what fits its device
-//     source           entry for this source and compiler ──────────> loaded
-//                      none, or one that is refused: compile() ─────> loaded, stored
+//     machine code     loaded as it is; the library takes images that fit its device
+//     source           cache entry for this source and compiler ────> loaded
+//                      no entry, or it is refused: compile() ───────> loaded, stored
 //
-// Entries lie in base::default_cache_folder() (base/disk_cache.h), or in the folder of an
-// ExecutableCache. Nothing fails for want of them.
+// Cache entries lie in base::default_cache_folder() (base/disk_cache.h), or in the folder of an
+// ExecutableCache. A missing entry or folder is never an error.
 #pragma once
 
 #include <algorithm>
@@ -37,8 +37,9 @@ class Images final : public hal::ImageBuilder {
     if constexpr (CompilerApi<Api>) name_ = api.compiler();
   }
 
-  // The best image that the device runs; `keep`: results of the compiler are kept on disk. Within
-  // the guard. Errors: as load_image(), and kUnavailable: the file has no image for the device.
+  // Loads the best image that the device runs. `keep`: caches compiled images on disk. Called
+  // within the guard. Returns the errors of load_image(), and kUnavailable if the file has no image
+  // for the device.
   Result<Ref<hal::ExecutableImpl>> open(kernel::Hyx file, bool keep) {
     Module module{};
     const auto load = [&](const kernel::ImageInfo& image) {
@@ -51,7 +52,7 @@ class Images final : public hal::ImageBuilder {
 
   // The same in two steps, for caches of the HAL.
   std::string_view name() const noexcept override { return name_; }
-  // Machine code that a file has is an image, too, once the library has taken it.
+  // Machine code of a file is also an image, once the library has taken it.
   Result<std::vector<std::byte>> build(const kernel::Hyx& file) override {
     std::vector<std::byte> built;
     const auto make = [&](const kernel::ImageInfo& image) -> Status {
@@ -86,14 +87,14 @@ class Images final : public hal::ImageBuilder {
     if constexpr (CompilerApi<Api>) return Api::is_source(image.target);
     return false;
   }
-  // Says nothing of the image.
+  // Whether the error concerns the device, not the image.
   static bool is_of_the_device(const Status& status) noexcept {
     return status.code() == StatusCode::kResourceExhausted ||
            status.code() == StatusCode::kDeviceLost;
   }
 
-  // Calls use(image) with the images of `file` that the device may run, best first, until one is
-  // not of another device.
+  // Calls use(image) with the images of `file` that the device may run, best first, until an image
+  // is not refused as foreign.
   template <class F>
   Status with_best_image(const kernel::Hyx& file, F&& use) {
     Status status;

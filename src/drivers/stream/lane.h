@@ -12,17 +12,19 @@
 //     Status put(const Api&, Api::Stream, const timeline::Issue&, bool& started)
 //     static bool is_empty(const timeline::Issue&)
 //
-// and sets `started` once one of its native calls has succeeded. Of an empty one it makes none.
+// and sets `started` once one of its native calls has succeeded. An empty operation makes no native
+// call.
 //
-// A borrowed stream may be captured by its owner (CUDA: cuStreamBeginCapture). What is put into it
-// then becomes part of the owner's graph and does not run. A query of the stream, or of an event
-// that was recorded in it meanwhile, ends the capture. So such a lane
+// The owner of a borrowed stream may capture it (CUDA: cuStreamBeginCapture). Work issued during
+// the capture becomes part of the owner's graph and does not run. A query of the stream, or of an
+// event recorded in it during the capture, ends the capture. So a lane on a borrowed stream
 //
-//   - asks before it puts anything there, and fails the submission if there is a capture;
-//   - records a marker behind each submission, so that its end is seen during a later capture;
-//   - asks again behind the marker. A capture that has begun in between may have the submission,
-//     which fails, and the event, which is not asked for;
-//   - writes no flag, which a launch of the owner's graph would write again.
+//   - checks for a capture before it issues anything, and fails the submission if there is one;
+//   - records a marker after each submission, so that its completion is visible during a later
+//     capture;
+//   - checks again after the marker. A capture that began in between may have taken the submission,
+//     which then fails, and the event, which is then not queried;
+//   - writes no completion flag, because every launch of the owner's graph would write it again.
 #pragma once
 
 #include <cassert>
@@ -40,14 +42,14 @@
 
 namespace halyard::inline v0::stream {
 
-// For how long abandon() is asked for work that cannot be stopped.
+// After this time abandon() reports work that cannot be stopped as kStillRunning.
 inline constexpr Nanoseconds kPatience = 10'000'000'000;
 
 template <StreamApi Api, class Commands>
 class Lane : public timeline::NativeQueue {
  public:
-  // `guard` sets the context of the stream; may be null. Modes but the first need a CompletionApi.
-  // `priority`: of its streams, unless it is on a borrowed one.
+  // `guard` sets the context of the stream; may be null. Modes other than kHostCallback need a
+  // CompletionApi. `priority` applies to the streams that the lane creates, not to a borrowed one.
   Lane(const Api& api, Commands commands, timeline::EntryGuard* guard, std::uint32_t max_in_flight,
        CompletionMode mode = CompletionMode::kHostCallback, Nanoseconds poll_time = 0,
        int priority = 0)
@@ -61,14 +63,15 @@ class Lane : public timeline::NativeQueue {
         priority_(priority),
         markers_(api, max_in_flight),
         notifier_(api, markers_, mode, guard, priority) {}
-  // Within the guard. Precondition: abandon() has answered kStopped.
+  // Called within the guard. Precondition: abandon() has returned kStopped.
   ~Lane() override {
     if (open_ && !borrowed_) api_.destroy(stream_);
     flag_.close(api_);
   }
 
-  // Once, within the guard; what was made is undone by abandon() and the destructor. On `borrowed`,
-  // if that is not {}: a stream that its owner keeps while work of this lane is unfinished.
+  // Called once, within the guard. abandon() and the destructor also undo an open() that failed.
+  // The lane uses the stream `borrowed` if it is not {}; its owner keeps it while work of this lane
+  // is unfinished.
   Status open(typename Api::Stream borrowed = {}) {
     HALYARD_RETURN_IF_ERROR(markers_.open());
     borrowed_ = borrowed != typename Api::Stream{};
@@ -84,7 +87,7 @@ class Lane : public timeline::NativeQueue {
   }
   timeline::EntryGuard* entry_guard() const noexcept override { return guard_.get(); }
   bool needs_guard(const timeline::Issue& issue) const noexcept override {
-    // On a borrowed stream everything takes calls: whether it is captured, and a marker.
+    // On a borrowed stream every submission makes native calls: the capture check and the marker.
     return borrowed_ || !issue.waits.empty() || issue.want_marker || !Commands::is_empty(issue);
   }
 
@@ -110,7 +113,7 @@ class Lane : public timeline::NativeQueue {
           result.started = true;
           break;
         }
-        // A fault, if it is one, is seen again by mark().
+        // If this is a fault, mark() sees it again.
         if (issue.want_marker && !marked.ok()) result.unmarked = true;
       }
       ++result.count;
@@ -122,20 +125,20 @@ class Lane : public timeline::NativeQueue {
     Status status;
     if (borrowed_ && markers_.newest() != issued_) status = as_fault(api_.check_capture(stream_));
     if (status.ok()) status = record();
-    // Seldom, as issue() records one: it can be recorded once the capture has ended.
+    // Rare, since issue() records a marker. This one can be recorded once the capture has ended.
     if (is_capture(status)) return Status(StatusCode::kResourceExhausted, status.message());
     return status;
   }
 
-  // A fault hides what was complete before it and had not been polled.
-  // A stream reaches its markers in their order, and a query costs a GPU's driver 0.2 us. So after
-  // two that are reached it asks ahead, twice as far each time, and then between the last one that
-  // is reached and the first one that is not.
+  // After a fault, submissions that completed before it but were not polled yet are not reported. A
+  // stream reaches its markers in order, and a query takes 0.2 us in a GPU's driver. So after two
+  // reached markers the search doubles its step with each query, and then bisects between the last
+  // reached and the first unreached marker.
   timeline::Progress poll() noexcept override {
     constexpr std::uint32_t kAll = ~std::uint32_t{0};
     Status fault = abandoned() ? cause_ : Status();
-    std::uint32_t open = kAll;  // of the oldest markers those that may be reached
-    std::uint32_t place = 1;    // of the next to be asked for
+    std::uint32_t open = kAll;  // how many of the oldest markers may be reached
+    std::uint32_t place = 1;    // of the next marker to query
     for (int reached = 0; fault.ok() && open != 0;) {
       const auto* const marker = markers_.live(place);
       if (marker == nullptr) break;
@@ -176,7 +179,7 @@ class Lane : public timeline::NativeQueue {
       abandoned_.store(true, std::memory_order_seq_cst);
     }
     if (end_ != Abandoned::kStopping) return end_;
-    // The notifier's after the lane's, whose markers it waits for.
+    // The notifier stops after the lane's stream, since it waits for the markers in it.
     end_ = notifier_.stop(stop_stream());
     if (end_ == Abandoned::kStopping && waited >= kPatience) end_ = Abandoned::kStillRunning;
     return end_;
@@ -196,8 +199,8 @@ class Lane : public timeline::NativeQueue {
     return api_.stop(stream_);
   }
 
-  // Whether the lane's own work has ended. Only without a marker at its tail is the stream asked,
-  // and that not while it is captured.
+  // Whether the lane's own work has ended. Queries the stream only if there is no marker at the
+  // tail, and never during a capture.
   timeline::Abandoned stop_borrowed() noexcept {
     using timeline::Abandoned;
     if (markers_.passed() == issued_) return Abandoned::kStopped;  // the stream may be gone
@@ -212,7 +215,7 @@ class Lane : public timeline::NativeQueue {
     return *is_reached ? Abandoned::kStopped : Abandoned::kStopping;
   }
 
-  // A fault of the device, without a query of the stream.
+  // Returns a fault of the device without querying the stream.
   Status query_borrowed() noexcept {
     auto* const marker = markers_.hold_from(markers_.passed() + 1);
     if (marker == nullptr) {
@@ -224,8 +227,8 @@ class Lane : public timeline::NativeQueue {
     return status;
   }
 
-  // A native wait stays in front of what is issued next, and the engine must know of it: the device
-  // that it waits for may be lost (rule 27).
+  // A native wait stays in the stream ahead of later work, even if the submission fails. The engine
+  // must know of it, since the device that it waits for may be lost (rule 27).
   Status put(const timeline::Issue& issue, timeline::IssueResult& result) noexcept {
     for (const timeline::Edge& edge : issue.waits) {
       HALYARD_RETURN_IF_ERROR(wait_for(edge, result.waits));
@@ -243,14 +246,16 @@ class Lane : public timeline::NativeQueue {
     return status;
   }
 
-  // A fault stops a flag where it is. Where one is likely, the event is asked, which says so.
+  // After a fault the flag no longer advances. If a fault is likely, the event is queried, which
+  // reports it.
   Result<bool> is_reached(const typename MarkerTable<Api>::Marker& marker) const noexcept {
     if (flag_.used() && !notifier_.failed()) return flag_.read(api_) >= marker.sequence();
     return api_.query(marker.event());
   }
 
-  // A marker at the tail, if there is none. kResourceExhausted: no event can be had now. One that
-  // cannot be recorded is loss: nothing would be seen of the lane any more.
+  // Records a marker at the tail unless there is one. Returns kResourceExhausted if there is no
+  // event now. Any other failure is device loss, since the lane's progress could no longer be
+  // observed.
   Status record() noexcept {
     if (markers_.newest() == issued_) return {};
     HALYARD_ASSIGN_OR_RETURN(auto* const marker, markers_.take());
@@ -268,7 +273,7 @@ class Lane : public timeline::NativeQueue {
     return {};
   }
 
-  // Replaces the status of a call by that of the capture, if there is one.
+  // Replaces the status of a call by the status of the capture check, if there is a capture.
   void name_capture(Status& status) const noexcept {
     Status captured = api_.check_capture(stream_);
     if (status.ok() || is_capture(captured)) status = std::move(captured);
@@ -277,8 +282,8 @@ class Lane : public timeline::NativeQueue {
     return status.code() == StatusCode::kFailedPrecondition;
   }
 
-  // Behind an error: whether the library says that the device works all the same. Not for ever,
-  // since nothing would be seen of the lane.
+  // After an error: whether the library reports that the device still works. This is accepted
+  // kMostDoubts times only, since the lane's progress cannot be observed meanwhile.
   bool still_works() noexcept {
     if constexpr (requires { api_.still_works(stream_); }) {
       return doubts_.fetch_add(1, std::memory_order_relaxed) < kMostDoubts &&
@@ -288,7 +293,7 @@ class Lane : public timeline::NativeQueue {
     }
   }
 
-  // Converts the status of a call that succeeds on every healthy device, but for a capture.
+  // Converts the status of a call that succeeds on every healthy device, except during a capture.
   static Status as_fault(const Status& status) {
     return status.code() == StatusCode::kResourceExhausted ? Status() : as_loss(status);
   }
@@ -314,11 +319,11 @@ class Lane : public timeline::NativeQueue {
   Notifier<Api> notifier_;
 
   static constexpr std::uint32_t kMostDoubts = 64;
-  base::Atomic<std::uint32_t> doubts_{0};  // errors that were not believed at once
+  base::Atomic<std::uint32_t> doubts_{0};  // errors after which the library was asked
 
   base::Atomic<bool> abandoned_{false};
   Status cause_;                                              // written before abandoned_
-  timeline::Abandoned end_ = timeline::Abandoned::kStopping;  // what abandon() has found
+  timeline::Abandoned end_ = timeline::Abandoned::kStopping;  // the latest result of abandon()
 };
 
 }  // namespace halyard::inline v0::stream

@@ -21,14 +21,14 @@ struct LaneOptions {
   std::uint32_t max_in_flight = 0;
   CompletionMode mode = CompletionMode::kHostCallback;
   Nanoseconds poll_time = 0;
-  int priority = 0;  // of its streams
+  int priority = 0;  // of the lane's streams
 };
 
 template <CommandApi Api>
 class LaneSet {
  public:
-  // A lane on a fresh stream of `api`, or on `borrowed`, within `guard`. kResourceExhausted, or as
-  // the library fails.
+  // Opens a lane on a new stream of `api`, or on `borrowed`, within `guard`. Returns
+  // kResourceExhausted and the library's errors.
   Result<timeline::NativeQueue*> open(const Api& api, timeline::EntryGuard* guard,
                                       const LaneOptions& options,
                                       typename Api::Stream borrowed = {}) {
@@ -51,13 +51,13 @@ class LaneSet {
     return static_cast<timeline::NativeQueue*>(lanes_[count_++].get());
   }
 
-  // Within the guard. May be called again. What does not stop is kept for good.
+  // Called within the guard. May be called again. Lanes that do not stop are leaked.
   void close() {
     base::LockGuard lock(mutex_);
     for (std::unique_ptr<ItsLane>& lane : lanes_) {
       if (lane == nullptr) continue;
       const Status closed = error(StatusCode::kCancelled, "{}: the lane is closed", Api::kDriver);
-      // The engine has asked for as long as it takes.
+      // The engine has already waited for the lanes to stop.
       if (lane->abandon(closed, kPatience) == timeline::Abandoned::kStillRunning) {
         base::keep_for_good(std::move(lane));
       }
@@ -68,7 +68,7 @@ class LaneSet {
  private:
   using ItsLane = Lane<Api, StreamCommands<Api>>;
 
-  base::Mutex mutex_;  // guards the rest
+  base::Mutex mutex_;  // guards the following members
   std::unique_ptr<ItsLane> lanes_[kMaxLanes];
   unsigned count_ = 0;
 };

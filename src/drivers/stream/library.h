@@ -26,9 +26,9 @@ class Library {
  public:
   using PhysicalDevice = typename Api::PhysicalDevice;
 
-  // The library of `file`; if that is empty, of the variable kLibraryVariable; else of the first of
-  // kLibraryFiles that can be opened. Loaded by the first call for its name and kept until the
-  // process ends. Errors:
+  // Opens the library `file`. If that is empty, opens the file that the environment variable
+  // kLibraryVariable names, otherwise the first of kLibraryFiles that can be opened. The first call
+  // for a name loads the library, which stays loaded until the process ends. Errors:
   //   kNotFound     the file cannot be opened, or there is no device
   //   kUnavailable  a library that lacks a symbol, which the message names, or that cannot start
   static Result<const Library*> open(std::string_view file) {
@@ -52,7 +52,7 @@ class Library {
 
   // Streams of all devices wait for each other's events.
   const void* wait_domain() const noexcept { return this; }
-  // Memory belongs to one GPU. Devices that leave its peers alone have domains of their own.
+  // Memory belongs to one GPU. Devices that do not use their peers have domains of their own.
   const void* memory_domain(unsigned physical, bool with_peers) const noexcept {
     return &domains_[with_peers ? 1 : 0][physical];
   }
@@ -61,7 +61,7 @@ class Library {
  private:
   explicit Library(std::string file) noexcept : file_(std::move(file)) {}
 
-  // `opened`: whether the file is there, whatever comes of it.
+  // `opened`: whether the file exists, even if loading it fails.
   static Result<const Library*> load_once(Library*& libraries, std::string file,
                                           bool* opened = nullptr) {
     for (const Library* known = libraries; known != nullptr; known = known->next_.get()) {
@@ -104,7 +104,7 @@ class Library {
   std::vector<PhysicalDevice> devices_;
   const char domains_[2][kMaxDevices] = {};
   mutable PeerAccess<Api> peers_;
-  std::unique_ptr<Library> next_;  // in the list of all
+  std::unique_ptr<Library> next_;  // in the list of all libraries
 };
 
 }  // namespace halyard::inline v0::stream

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How a native library comes into the process, and what the process keeps of it. A driver has a
-// loader.cpp of its own with its call sites, which a simulation may replace.
+// Loads native libraries into the process and keeps them. Each driver has its own loader.cpp with
+// its call sites, which a simulation may replace.
 #pragma once
 
 #include <dlfcn.h>
@@ -16,15 +16,15 @@ namespace halyard::inline v0::stream {
 template <class Api>
 class Library;
 
-// All libraries of a driver that were loaded. Never destroyed, since devices may outlive main().
+// All loaded libraries of a driver. Never destroyed, since devices may outlive main().
 template <class Api>
 struct LoadedLibraries {
   base::Mutex mutex;
-  Library<Api>* first = nullptr;  // guarded by it
+  Library<Api>* first = nullptr;  // guarded by the mutex
 };
 
-// A handle of dlopen(3), which is never closed; null, with the reason, if the file cannot be
-// opened.
+// Returns a handle of dlopen(3), which is never closed. Null, with the reason, if the file cannot
+// be opened.
 inline void* open_shared_object(const base::CallSite& site, const char* file, std::string& reason) {
   void* const library = base::native_call(
       site, [&] { return ::dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); });

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MarkerTable: the markers of one lane: events of a native library, each recorded behind one
-// sequence.
+// MarkerTable: the markers of one lane. A marker is an event of a native library that is recorded
+// after one sequence.
 //
 //     take()            add(m, n)            pass(n)                 release(m)
 //     free ────> recorded natively ────> live ────> passed, and not held ────> free
 //                                           hold(n) ... release(m)
 //
 // A thread that passes a marker's event to a native call holds the marker until that call has
-// returned. The marker is recorded again only then, and once the lane has passed its sequence. A
-// native wait takes what is recorded when it is called. So a wait for an event that was recorded
-// again would wait for later work, perhaps for work that waits for the waiter.
+// returned. A marker is recorded again only when no thread holds it and the lane has passed its
+// sequence. The reason: a native wait takes the latest record of the event at the time of the call.
+// If the event had been recorded again, the wait would be for later work, perhaps for work that
+// depends on the waiter.
 //
 // Markers are made as they are needed and used again; in the steady state nothing is allocated.
 #pragma once
@@ -51,9 +52,9 @@ class MarkerTable {
     Marker* next_made_ = nullptr;
   };
 
-  // For at most `capacity` live markers.
+  // Holds at most `capacity` live markers.
   MarkerTable(const Api& api, std::uint32_t capacity) noexcept : api_(api), capacity_(capacity) {}
-  // No native call with one of its events is under way. Needs the context of its events.
+  // Precondition: no native call uses one of its events. Needs the context of its events.
   ~MarkerTable() {
     while (made_ != nullptr) {
       const std::unique_ptr<Marker> marker(std::exchange(made_, made_->next_made_));
@@ -63,8 +64,8 @@ class MarkerTable {
   MarkerTable(const MarkerTable&) = delete;
   MarkerTable& operator=(const MarkerTable&) = delete;
 
-  // Once. Makes the first marker: a lane that has one can always be marked again, once that is
-  // passed. kResourceExhausted.
+  // Called once. Makes the first marker: a lane that has one can always be marked again, once that
+  // marker is passed. Returns kResourceExhausted without memory.
   Status open() {
     live_.reset(new (std::nothrow) Marker*[capacity_]);
     if (live_ == nullptr) return no_memory();
@@ -76,7 +77,7 @@ class MarkerTable {
   // --- by the issuer
   // ------------------------------------------------------------------------------
 
-  // A marker to record. kResourceExhausted: none can be had now.
+  // Returns a marker to record, or kResourceExhausted if none is available now.
   Result<Marker*> take() {
     {
       base::LockGuard lock(mutex_);
@@ -91,12 +92,12 @@ class MarkerTable {
     }
     return make();
   }
-  // It could not be recorded.
+  // Returns a marker that could not be recorded.
   void give_back(Marker& marker) noexcept {
     base::LockGuard lock(mutex_);
     put_free(marker);
   }
-  // It was recorded behind `sequence`, which is larger than that of any before.
+  // Adds a marker that was recorded after `sequence`. Sequences increase from call to call.
   void add(Marker& marker, std::uint64_t sequence) noexcept {
     base::LockGuard lock(mutex_);
     assert(sequence > newest_ && count_ < capacity_);
@@ -104,21 +105,22 @@ class MarkerTable {
     marker.live_ = true;
     at(count_++) = &marker;
   }
-  // The sequence of the latest one; 0: there was none.
+  // The sequence of the latest marker; 0 before the first.
   std::uint64_t newest() const noexcept { return newest_; }
 
   // --- by the poller
   // ------------------------------------------------------------------------------
 
-  // The one at `place` from the oldest on, which is 1; the newest, whose place that becomes, if
-  // there are fewer. Null: none is live. It stays until pass().
+  // The live marker at `place`, counted from the oldest, which is 1. If there are fewer, returns
+  // the newest and sets `place` to its place. Null if none is live. The marker stays live until
+  // pass().
   Marker* live(std::uint32_t& place) noexcept {
     base::LockGuard lock(mutex_);
     if (count_ == 0) return nullptr;
     place = std::min(place, count_);
     return at(place - 1);
   }
-  // The lane has passed `sequence`, more than before.
+  // The lane has passed `sequence`, which is larger than in any earlier call.
   void pass(std::uint64_t sequence) noexcept {
     base::LockGuard lock(mutex_);
     passed_.store(sequence, std::memory_order_seq_cst);
@@ -134,17 +136,17 @@ class MarkerTable {
   // --- by any thread
   // ------------------------------------------------------------------------------
 
-  // How far the lane is known to be.
+  // The latest sequence that the lane is known to have passed.
   std::uint64_t passed() const noexcept { return passed_.load(std::memory_order_seq_cst); }
 
-  // The marker behind exactly `sequence`, held; null: the lane has passed it.
+  // Holds and returns the marker of exactly `sequence`; null if the lane has passed it.
   Marker* hold(std::uint64_t sequence) noexcept {
     Marker* const marker = hold_from(sequence);
     if (marker == nullptr || marker->sequence_ == sequence) return marker;
     release(*marker);
     return nullptr;
   }
-  // The first live marker at or behind `sequence`, held; null: there is none.
+  // Holds and returns the first live marker of `sequence` or later; null if there is none.
   Marker* hold_from(std::uint64_t sequence) noexcept {
     base::LockGuard lock(mutex_);
     std::uint32_t low = 0, high = count_;
@@ -190,11 +192,11 @@ class MarkerTable {
 
   const Api api_;
   const std::uint32_t capacity_;
-  Marker* made_ = nullptr;    // the issuer's: all of them
+  Marker* made_ = nullptr;    // the issuer's: all markers
   std::uint64_t newest_ = 0;  // the issuer's
   base::Atomic<std::uint64_t> passed_{0};
 
-  base::Mutex mutex_;  // guards the rest, and what a marker is
+  base::Mutex mutex_;  // guards the following members and the markers
   Marker* free_ = nullptr;
   std::unique_ptr<Marker*[]> live_;  // a ring, by sequence
   std::uint32_t first_ = 0;

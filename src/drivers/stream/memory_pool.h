@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // MemoryPool: a memory pool of a native library on one device, and a stream that only allocates
-// from it and frees to it. So an allocation waits for no work of the device, and a free waits for
-// nothing: a free outside of pools may wait for all of the context.
+// from it and frees to it. So an allocation never waits for work of the device, and a free never
+// waits. Outside of pools, a free may wait for all work of the context.
 //
-// Safe from any thread, within the guard of the device. Kept by its memory.
+// Safe from any thread, within the guard of the device. Memory of the pool keeps it alive.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ class MemoryPool final : public RefCounted {
  public:
   using PhysicalDevice = typename Api::PhysicalDevice;
 
-  // On `device`. The pool keeps up to `release_threshold` bytes that are free. `peers`: devices of
-  // `all` that can use the memory of `device` are given access to the pool. Errors: kUnavailable if
-  // the device has no pools; as the library refuses one.
+  // Creates a pool on `device`. The pool keeps up to `release_threshold` free bytes. `peers`:
+  // devices of `all` that can use the memory of `device` are given access to the pool. Returns
+  // kUnavailable if the device has no pools, and the library's errors.
   static Result<Ref<MemoryPool>> create(const Api& api, Ref<timeline::EntryGuard> guard,
                                         const PhysicalDevice& device,
                                         const std::vector<PhysicalDevice>& all, bool peers,
@@ -54,9 +54,9 @@ class MemoryPool final : public RefCounted {
     return pool;
   }
 
-  // Memory that every stream may use at once. Other streams may use it once the allocation has
-  // ended in its own stream, which holds nothing but allocations and frees. Memory whose free has
-  // not ended there yet may be what is missing.
+  // Allocates memory that every stream may use at once. So it waits until the allocation has
+  // completed in the pool's stream, which contains only allocations and frees. Pending frees there
+  // may have to complete before there is enough memory; then it allocates again.
   Status allocate(std::uint64_t& address, std::uint64_t size) const noexcept {
     Status status = api_.allocate_from(pool_, stream_, address, size);
     if (status.code() == StatusCode::kResourceExhausted && api_.finish(stream_).ok()) {
@@ -67,21 +67,21 @@ class MemoryPool final : public RefCounted {
     if (!status.ok()) free(address);
     return status;
   }
-  // All work that uses it has ended.
+  // Precondition: all work that uses the memory has ended.
   void free(std::uint64_t address) const noexcept { api_.free_async(address, stream_); }
 
  private:
   MemoryPool(const Api& api, Ref<timeline::EntryGuard> guard) noexcept
       : api_(api), guard_(std::move(guard)) {}
   // "The resources associated with the pool will be released automatically" once frees that were
-  // issued have completed (cuMemPoolDestroy); the same is said of a stream (cuStreamDestroy).
+  // issued have completed (cuMemPoolDestroy); the same holds for a stream (cuStreamDestroy).
   ~MemoryPool() override {
     const Inside inside(*guard_);
     if (has_stream_) api_.destroy(stream_);
     if (has_pool_) api_.destroy(pool_);
   }
 
-  // Access between contexts does not reach memory of pools.
+  // Peer access between contexts does not include the memory of pools.
   Status let_peers_in(const PhysicalDevice& device, const std::vector<PhysicalDevice>& all) const {
     for (const PhysicalDevice& user : all) {
       if (user.handle == device.handle) continue;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NativeApi: CUDA and HIP as a DeviceApi (native_calls.h), but for what each does in its own way:
-// copies, images, how a stream is finished, whose context it is of.
+// NativeApi: CUDA and HIP as a DeviceApi (native_calls.h), except for the parts that differ:
+// copies, images, how a stream is finished, and the context that a stream belongs to.
 //
 //     struct HipApi : stream::NativeApi<HipApi, HipNames> { ... };
 //
-// Here are graphs.
+// This header adds the graphs.
 #pragma once
 
 #include <cstddef>
@@ -92,8 +92,8 @@ struct NativeApi : NativeMemoryApi<Api, Names> {
     parameters.extra = packed.extra();
     return parameters;
   }
-  // One row: the only shape whose parameters an executable graph lets change. CUDA does not say
-  // what the bits of a value beyond its element are, and an H200 writes them.
+  // One row: the only shape whose parameters an executable graph lets change. CUDA does not specify
+  // the bits of a value beyond its element, and an H200 writes them.
   static auto fill_node(std::uint64_t target, std::uint32_t pattern, std::uint32_t pattern_size,
                         std::uint64_t size) noexcept {
     typename Names::FillNodeParameters parameters = {};

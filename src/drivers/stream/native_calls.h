@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NativeCalls: native calls of libraries whose functions are those of CUDA's driver API under other
-// names: CUDA itself, and HIP. What native_api.h is made of.
+// NativeCalls: native calls of CUDA and HIP, whose functions are those of CUDA's driver API under
+// other names. The base of native_api.h.
 //
 // `Names` has the types of the library, each of its functions as a pointer to a member of the table
-// `Functions`, and what differs in their parameters. Numbers of results, attributes and flags are
-// those of CUDA, which HIP has taken; the tests of each driver compare them with its headers.
+// `Functions`, and the parameters that differ. Results, attributes and flags have the same numbers
+// in HIP as in CUDA; the tests of each driver compare them with its headers.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace halyard::inline v0::stream {
 
-// Functions of equal names in CUDA and HIP, behind "cu" and "hip".
+// Functions whose names in CUDA and HIP differ only in the prefix "cu" or "hip".
 #define HALYARD_STREAM_FUNCTIONS(X)  \
   X(StreamCreateWithPriority)        \
   X(StreamDestroy)                   \
@@ -52,7 +52,7 @@ namespace halyard::inline v0::stream {
   X(GraphLaunch)                     \
   X(GraphExecDestroy)
 
-// A function of a library with what each launch of it repeats.
+// A function of a library, with the parameters that every launch of it repeats.
 template <class Handle>
 struct NativeKernel {
   Handle handle = nullptr;
@@ -84,7 +84,7 @@ struct NativeCalls {
   }
   bool same_library(const Api& other) const noexcept { return native == other.native; }
 
-  // A native call. A table that has ended answers for itself.
+  // Makes a native call. A table that has ended returns its result without a call.
   template <class F, class... Arguments>
   NativeResult call(F Functions::* function, Arguments... arguments) const noexcept {
     if constexpr (requires { native->end(); }) {
@@ -100,7 +100,7 @@ struct NativeCalls {
   static Status status_of_call(NativeResult result, F Functions::*) {
     return Names::to_status(result, F::name());
   }
-  // On `stream`, which may have to confirm a loss of the device.
+  // The same for a call on `stream`, which may have to confirm that the device is lost.
   template <class F, class... Arguments>
   Status check_on(Stream stream, F Functions::* function, Arguments... arguments) const noexcept {
     const NativeResult result = call(function, arguments...);
@@ -129,10 +129,10 @@ struct NativeCalls {
     }
   }
 
-  // Both live until the process ends.
+  // Both tables live until the process ends.
   const Functions* native = nullptr;
   const PhysicalDevice* device = nullptr;
-  bool sleeps_on_events = false;  // synchronize() is called: it gives its processor away
+  bool sleeps_on_events = false;  // for synchronize(), which then sleeps instead of polling
 };
 
 }  // namespace halyard::inline v0::stream

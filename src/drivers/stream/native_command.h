@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A command as one native command: its slots resolved, its ranges as addresses, its bindings and
-// constants packed. Streams and graphs put the same native commands.
+// Converts a command to one native command: resolves its slots, converts ranges to addresses, and
+// packs bindings and constants. Streams and graphs use the same native commands.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@ inline std::uint64_t address_of(const hal::BoundRange& range) noexcept {
   return range.memory->device_address() + range.offset;
 }
 
-// Calls one function of `native`, with the parameters of CommandApi behind the stream, and returns
-// what that returns:
+// Calls one function of `native`, with the parameters of CommandApi after the stream, and returns
+// its result:
 //
 //   nothing()   a command of no bytes, an empty grid, a command that only synchronizes: a native
 //               library takes none of them

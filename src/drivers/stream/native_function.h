@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NativeFunction: a function of a native library behind the seam of native calls, with a call site
-// of its own.
+// NativeFunction: a function of a native library that is called through the seam of native calls,
+// with its own call site.
 #pragma once
 
 #include <string_view>

@@ -70,7 +70,7 @@ struct NativeMemoryApi : NativeStreamApi<Api, Names> {
     address = address_of(found);
     return status_of_call(result, Names::GetDevicePointer);
   }
-  // The libraries answer "invalid value" for addresses that they do not know.
+  // The libraries return "invalid value" for addresses that they do not know.
   Status find_owner(std::uint64_t address, int& ordinal) const noexcept {
     int type = 0, its = -1;
     NativeResult result = read_pointer(2, &type, address);

@@ -21,8 +21,8 @@
 
 namespace halyard::inline v0::stream {
 
-// hy-kernarg-1 as `extra` of a launch, valid while this and the arguments live. `end` is the mark
-// behind it.
+// hy-kernarg-1 as the `extra` of a launch, valid while this object and the arguments live. `end` is
+// the mark that terminates the list.
 class PackedArguments {
  public:
   PackedArguments(std::span<const std::byte> arguments, std::uintptr_t end) noexcept
@@ -59,8 +59,8 @@ struct NativeStreamApi : NativeCalls<Api, Names> {
   Status create_stream(Stream& stream, int priority) const noexcept {
     return check(Names::StreamCreateWithPriority, &stream, 1u /* non-blocking */, priority);
   }
-  // Work that has been submitted cannot be stopped; a stream that is idle has. Of one whose device
-  // has faulted nothing will say that its work has ended: kStillRunning.
+  // Submitted work cannot be stopped, but an idle stream counts as stopped. After a device fault no
+  // query can report that the work has ended: kStillRunning.
   timeline::Abandoned stop(Stream stream) const noexcept {
     const NativeResult result = call(Names::StreamQuery, stream);
     return result == Calls::kSuccess    ? timeline::Abandoned::kStopped
@@ -114,7 +114,7 @@ struct NativeStreamApi : NativeCalls<Api, Names> {
     return {};
   }
   void destroy(Flag flag) const noexcept { self().free_host(flag.pointer); }
-  // By default a write has a barrier before it, for what the host reads behind the value
+  // By default a barrier precedes the write, so a host that reads the value sees all earlier writes
   // (CU_STREAM_WRITE_VALUE_DEFAULT, 0).
   Status write(Stream stream, Flag flag, std::uint64_t value) const noexcept {
     return check_on(stream, Names::StreamWriteValue64, stream, pointer_to(flag.address), value, 0u);

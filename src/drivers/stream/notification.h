@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Notifier: wakes the waiters that sleep on a lane. A marker wakes no thread. So a second stream
-// waits for the lane's markers, one by one, up to the highest armed sequence, and runs a host
-// function after each:
+// Notifier: wakes the waiters that sleep on a lane. Markers alone do not wake threads. So a second
+// stream waits for the lane's markers, one by one, up to the highest armed sequence, and runs a
+// host function after each:
 //
 //     lane's stream     work  work  marker 2  work  work  work  marker 5
 //     notifier's                    wait(2) notify          wait(5) notify
@@ -10,8 +10,8 @@
 // The host function only notifies: it may not call the native library. Its argument is the marker
 // that it follows, which is held for it.
 //
-// In the other modes (completion.h) a thread takes the place of the second stream. It starts with
-// the first arming, follows the same markers, and sleeps on the event of each.
+// In the other modes (completion.h) a thread replaces the second stream. It starts with the first
+// arm(), follows the same markers, and sleeps on the event of each.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ class Notifier {
   Notifier(const Api& api, MarkerTable<Api>& markers, CompletionMode mode,
            timeline::EntryGuard* guard, int priority = 0) noexcept
       : api_(api), markers_(markers), guard_(guard), mode_(mode), priority_(priority) {}
-  // Stopped, if it was opened.
+  // Precondition: stopped, if it was opened.
   ~Notifier() {
     if (open_ && !has_thread()) api_.destroy(stream_);
     if (parker_ != nullptr) base::ParkerPool::release(*parker_);
@@ -46,7 +46,7 @@ class Notifier {
   Notifier(const Notifier&) = delete;
   Notifier& operator=(const Notifier&) = delete;
 
-  // Once.
+  // Called once.
   Status open() {
     if (has_thread()) parker_ = &base::ParkerPool::acquire();
     Status status = has_thread() ? Status() : api_.create_stream(stream_, priority_);
@@ -57,33 +57,32 @@ class Notifier {
   // NativeQueue::arm. If a notification cannot be issued now, `notify` is called at once: early is
   // allowed, late is not.
   Status arm(std::uint64_t sequence, base::Notify& notify) noexcept {
-    // What the caller has seen pass is notified first: an older sequence for which `notify` is
-    // still armed must not hide this one.
+    // Sequences that the caller has seen pass are notified first: an older sequence for which
+    // `notify` is still armed must not hide this one.
     list_.advance(markers_.passed());
     list_.arm(sequence, notify);
     if (markers_.passed() >= sequence) return {};
     raise(sequence);
     const Status status = follow();
-    // The poller may have passed the marker before follow() searched for it: then no host function
-    // follows it.
+    // If the poller passed the marker before follow() searched for it, no host function follows it.
     list_.advance(markers_.passed());
     if (status.code() != StatusCode::kResourceExhausted) return status;
     notify.notify();
     return {};
   }
 
-  // The issuer calls this after it has added a marker: a waiter may have armed for it before. A
-  // loss of the device that this finds is reported by the next poll.
+  // The issuer calls this after it has added a marker, since a waiter may have armed for it before.
+  // If this finds that the device is lost, the next poll reports it.
   void marker_added() noexcept {
     if (wanted_.load(std::memory_order_seq_cst) <= followed_.load(std::memory_order_relaxed))
       return;
     if (!follow().ok()) list_.advance(markers_.newest());  // early
   }
 
-  // Issues and notifies nothing any more. kStopped: no host function runs or will run, and the
-  // thread has ended. The issuer has ended. `markers`: of the stream of the markers. Until that has
-  // stopped the thread may sleep on one, for ever perhaps; it ends by itself if it does not. May be
-  // called again.
+  // Ends all issuing and notifying. Returns kStopped once no host function runs or will run, and
+  // the thread has ended. Precondition: the issuer has ended. `markers` is the state of the stream
+  // that holds the markers. Until that stream has stopped, the thread may sleep on one of its
+  // markers, perhaps for ever. May be called again.
   timeline::Abandoned stop(timeline::Abandoned markers) noexcept {
     {
       base::LockGuard lock(follow_mutex_);
@@ -101,7 +100,7 @@ class Notifier {
     return api_.stop(stream_);
   }
 
-  // True: a sleep on an event has failed, and notified early. Perhaps the device has a fault.
+  // Whether a sleep on an event has failed, and so notified early. The device may have a fault.
   bool failed() const noexcept { return failed_.load(std::memory_order_seq_cst); }
 
  private:
@@ -126,9 +125,9 @@ class Notifier {
       if (stopped_.load(std::memory_order_relaxed)) return {};
       if (followed >= wanted_.load(std::memory_order_seq_cst)) return {};
       Marker* const marker = markers_.hold_from(followed + 1);
-      if (marker == nullptr) return {};  // marker_added() goes on
-      // The host function gives the marker back, perhaps before call_host() returns: it may be
-      // behind another sequence by then.
+      if (marker == nullptr) return {};  // marker_added() continues
+      // The host function releases the marker, perhaps before call_host() returns. By then the
+      // marker may be recorded after another sequence.
       const std::uint64_t sequence = marker->sequence();
       marker->user = this;
       Status status = api_.wait(stream_, marker->event());
@@ -177,8 +176,8 @@ class Notifier {
     if (guard_ != nullptr) guard_->leave(saved);
   }
 
-  // The host function. What the library does not call after a fault stays held, until the lane
-  // ends.
+  // The host function. If the library does not call it after a fault, the marker stays held until
+  // the lane ends.
   static void reached(void* argument) {
     Marker& marker = *static_cast<Marker*>(argument);
     Notifier& self = *static_cast<Notifier*>(marker.user);
@@ -199,12 +198,13 @@ class Notifier {
 
   // Held over native calls, so the host function does not take it.
   base::Mutex follow_mutex_;
-  // The last marker that is followed. Written under it, or by the thread.
+  // The sequence of the last marker that was followed. Written under follow_mutex_, or by the
+  // thread.
   base::Atomic<std::uint64_t> followed_{0};
-  base::Atomic<bool> stopped_{false};  // written under it
+  base::Atomic<bool> stopped_{false};  // written under follow_mutex_
   base::Atomic<bool> failed_{false};
   base::Parker* parker_ = nullptr;  // the thread's
-  base::Thread thread_;             // started under it
+  base::Thread thread_;             // started under follow_mutex_
 };
 
 }  // namespace halyard::inline v0::stream

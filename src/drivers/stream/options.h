@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a URI chooses of a driver on streams. Options:
+// The options of a stream driver's URI:
 //
-//   devices=N            how many devices there are: 1 to 64, by default as many as the library
-//                        has. Beyond that ordinals begin again with the first: two devices on one
-//                        GPU
-//   library_path=FILE    the library, instead of the one that the environment or the driver names
-//   peers=0              devices do not use the memory of other GPUs, also where the library lets
-//                        them; copies between them go through the host. Default 1
-//   cache=0              what the library compiles is not kept on disk. Default 1. Only of a driver
-//                        whose library compiles
-//   host_visible=MODE    memory of kHostVisible is pinned memory of the host (pinned, the default),
-//                        or moves between GPU and host (managed), where the host may touch it while
-//                        the GPU works; elsewhere it stays pinned. Not with completion_mode=flag
-//   async_allocations=1  memory of kDeviceLocal is of a memory pool of the library, and freeing it
-//                        never waits for the GPU. kUnavailable where there are no pools. Default 0
-//   release_threshold=N  MiB that this pool keeps when they are free. Default: all
-//   poll_time=N          a thread that waits polls for N microseconds before it sleeps, up to
-//                        1000000; 0: some 20. Default 2000
+//   devices=N            the number of devices, 1 to 64; by default as many as the library has.
+//                        With more than that, several devices share a GPU: ordinals start over
+//   library_path=FILE    the library to load, instead of the environment's or the driver's default
+//   peers=0              devices do not use the memory of other GPUs, even if the library allows
+//                        it; copies between them go through the host. Default 1
+//   cache=0              compiled images are not cached on disk. Default 1. Only for drivers whose
+//                        library compiles
+//   host_visible=MODE    kHostVisible memory is pinned host memory (pinned, the default), or
+//                        migrates between GPU and host (managed). managed applies if the host may
+//                        touch it while the GPU works; otherwise the memory is pinned. Not with
+//                        completion_mode=flag
+//   async_allocations=1  kDeviceLocal memory comes from a memory pool of the library, so freeing
+//                        it never waits for the GPU. kUnavailable without pools. Default 0
+//   release_threshold=N  MiB of free memory that this pool keeps. Default: all
+//   poll_time=N          a waiting thread polls for N microseconds before it sleeps, up to
+//                        1000000; with 0 it polls for about 20. Default 2000
 //   completion_mode=MODE event, flag or host_callback (completion.h). The default is the driver's
 //   command_buffer_mode=MODE auto, graph or stream (graph.h). Default auto
 #pragma once
@@ -39,17 +39,17 @@
 
 namespace halyard::inline v0::stream {
 
-// Of a device.
+// Options of one device.
 struct DeviceOptions {
   bool peers = true;                         // it uses the memory of the other GPUs that let it
-  std::optional<CompletionMode> completion;  // none: as PhysicalDevice says
-  bool cache = true;                         // what the library compiles is kept on disk
-  bool managed = false;            // kHostVisible memory, where the host may touch it at any time
-  bool async_allocations = false;  // kDeviceLocal memory is of a MemoryPool
-  std::uint64_t release_threshold = ~std::uint64_t{0};  // of it
+  std::optional<CompletionMode> completion;  // default: PhysicalDevice's
+  bool cache = true;                         // compiled images are cached on disk
+  bool managed = false;            // kHostVisible memory, if the host may touch it at any time
+  bool async_allocations = false;  // kDeviceLocal memory comes from a MemoryPool
+  std::uint64_t release_threshold = ~std::uint64_t{0};  // of the pool
   CommandBufferMode recordings = CommandBufferMode::kAuto;
-  // By default longer than most submissions take. CUDA's own waits poll without limit where there
-  // are processors for it, and a sleeping thread of an H200's host was woken 20 to 130 us late.
+  // The default is longer than most submissions take. CUDA's own waits poll without limit if there
+  // are enough processors, and a sleeping thread on an H200 host was woken 20 to 130 us late.
   Nanoseconds poll_time = 2'000'000;
 };
 
@@ -57,11 +57,11 @@ struct Options {
   unsigned devices = 0;  // 0: as many as there are
   DeviceOptions device;
   std::string library;  // empty: the default
-  std::string text;     // as they were given: "?devices=2"
+  std::string text;     // as given: "?devices=2"
 };
 
-// `driver` begins messages. `compiles`: there is the option cache. Errors: kInvalidArgument, naming
-// the option; kUnimplemented: two that exclude each other.
+// Messages begin with `driver`. `compiles`: the option cache exists. Returns kInvalidArgument,
+// which names the option, and kUnimplemented for two options that exclude each other.
 inline Result<Options> read_options(const hal::Uri& uri, std::string_view driver, bool compiles) {
   struct ModeName {
     std::string_view name;

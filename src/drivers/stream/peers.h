@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PeerAccess: which GPUs of a library use each other's memory. Access is between contexts, and a
-// context may end with its last user; so it is enabled whenever a device opens, with all that are
-// open.
+// context may end with its last user. So whenever a device opens, access is enabled with all open
+// devices.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ inline constexpr unsigned kMaxDevices = 64;
 template <class Api>
 class PeerAccess {
  public:
-  // A device on GPU `physical` opens. Where the library refuses access between two GPUs the first
-  // time, they have none; later, that is the error. kUnavailable: `context`, its own, could not be
-  // made current.
+  // A device on GPU `physical` opens. If the library refuses access between two GPUs the first
+  // time, they have none; a later refusal is an error. Returns kUnavailable if `context`, the
+  // device's own, could not be made current.
   Status open(const Api& api, unsigned physical, int device,
               typename Api::Context context) noexcept {
     base::LockGuard lock(mutex_);
@@ -46,14 +46,14 @@ class PeerAccess {
     ++gpu.devices;
     return {};
   }
-  // It is closed.
+  // The device on GPU `physical` is closed.
   void close(unsigned physical) noexcept {
     base::LockGuard lock(mutex_);
     --gpus_[physical].devices;
   }
 
-  // Whether kernels on `user` may use memory of `owner`. Both were open at one time; constant from
-  // then on.
+  // Whether kernels on `user` may use memory of `owner`. Constant once both have been open at the
+  // same time.
   bool enabled(unsigned user, unsigned owner) const noexcept {
     base::LockGuard lock(mutex_);
     return (gpus_[user].enabled >> owner & 1) != 0;
@@ -64,11 +64,11 @@ class PeerAccess {
     unsigned devices = 0;  // open on it
     int device = 0;
     typename Api::Context context{};
-    std::uint64_t known = 0;    // bit k: whether it can use memory of GPU k has been asked
-    std::uint64_t enabled = 0;  // bit k: it can
+    std::uint64_t known = 0;    // bit k: access to memory of GPU k was tried
+    std::uint64_t enabled = 0;  // bit k: it can use memory of GPU k
   };
 
-  // In the current context, of `user`.
+  // Precondition: the context of `user` is current.
   Status enable(const Api& api, Gpu& user, unsigned owner) noexcept {
     const std::uint64_t bit = std::uint64_t{1} << owner;
     const bool first = (user.known & bit) == 0;
@@ -85,7 +85,7 @@ class PeerAccess {
     return first ? Status() : status;
   }
 
-  mutable base::Mutex mutex_;  // guards the rest
+  mutable base::Mutex mutex_;  // guards the following members
   Gpu gpus_[kMaxDevices];
 };
 

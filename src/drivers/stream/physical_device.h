@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PhysicalDevice: what one device of a native library has, and what it lacks to be a device of
-// Halyard. A driver derives its own from it.
+// PhysicalDevice: properties of one device of a native library, and the requirements of Halyard
+// that it lacks. Each driver derives its own type from it.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ struct PhysicalDevice {
   int handle = 0;  // the library's ordinal
   std::string name;
   std::string lacks;                      // in words; empty: it can be opened
-  std::vector<std::string_view> targets;  // images that it runs, best first
+  std::vector<std::string_view> targets;  // of images that it runs, best first
   std::uint64_t memory_size = 0;
   std::uint32_t multiprocessors = 0;
-  bool registers_memory = false;    // of the host
+  bool registers_memory = false;    // of the host (register_host)
   bool concurrent_managed = false;  // the host may touch managed memory while it works
   bool writes_values = false;       // of 64 bits, by its streams
-  CompletionMode completion = CompletionMode::kHostCallback;  // where the URI chooses none
+  CompletionMode completion = CompletionMode::kHostCallback;  // the default of the URI
   hal::DeviceLimits limits;
 };
 

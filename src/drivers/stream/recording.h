@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Recordings as native calls, one for each command that does work. A stream runs them in the order
-// of the recording, in which every barrier, event and edge holds by itself.
+// of the recording, which satisfies every barrier, event and edge.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +20,13 @@
 
 namespace halyard::inline v0::stream {
 
-// Of a device. Each costs two streams, or one and a thread.
+// Lanes of a device. Each costs two streams, or one stream and a thread.
 inline constexpr unsigned kMaxLanes = 64;
 
 // How recordings are replayed (graph.h).
 enum class CommandBufferMode : std::uint8_t { kAuto, kGraph, kStream };
 
-// "auto", "graph" or "stream"; else kInvalidArgument.
+// Parses "auto", "graph" or "stream"; returns kInvalidArgument otherwise.
 inline Result<CommandBufferMode> parse_command_buffer_mode(std::string_view value,
                                                            std::string_view driver) {
   if (value == "auto") return CommandBufferMode::kAuto;
@@ -36,11 +36,11 @@ inline Result<CommandBufferMode> parse_command_buffer_mode(std::string_view valu
                "{}: option command_buffer_mode is '{}', not auto, graph or stream", driver, value);
 }
 
-// Which commands of a recording are native commands, in their order.
+// The commands of a recording that are native commands, in order.
 class CommandBuffer : public hal::NativeCommands {
  public:
-  // `recording` outlives the result; `driver` is the name that begins a message.
-  // kResourceExhausted.
+  // `recording` outlives the result; messages begin with the name `driver`. Returns
+  // kResourceExhausted without memory.
   static Result<std::unique_ptr<hal::NativeCommands>> create(const hal::RecordedCommands& recording,
                                                              std::string_view driver) {
     std::unique_ptr<CommandBuffer> commands(new (std::nothrow) CommandBuffer(recording, false));
@@ -52,7 +52,7 @@ class CommandBuffer : public hal::NativeCommands {
 
   std::uint32_t depth() const noexcept override { return command_count(); }
 
-  // Indices into recording().commands, of the native commands.
+  // Indices of the native commands in recording().commands.
   std::span<const std::uint32_t> native() const noexcept {
     return {native_.data(), native_.size()};
   }
@@ -65,7 +65,7 @@ class CommandBuffer : public hal::NativeCommands {
  protected:
   CommandBuffer(const hal::RecordedCommands& recording, bool has_graphs) noexcept
       : hal::NativeCommands(recording), has_graphs_(has_graphs) {}
-  // Once. False: no memory.
+  // Called once. Returns false without memory.
   [[nodiscard]] bool open() noexcept {
     for (std::uint32_t i = 0; i < recording().commands.size(); ++i) {
       if (hal::does_work(recording().commands[i].kind) && !native_.push_back(i)) return false;

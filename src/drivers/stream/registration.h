@@ -22,8 +22,9 @@ namespace halyard::inline v0::stream {
 template <DeviceApi Api>
 class Registration {
  public:
-  // Pins [data, data + size), exactly: libraries ask for no alignment, and two ranges may lie in
-  // one page. Null, with the reason, if the library has it already or refuses it. Within `guard`.
+  // Pins exactly [data, data + size): libraries require no alignment, and two ranges may share a
+  // page. Null, with the reason, if the library has registered it already or refuses it. Called
+  // within `guard`.
   static Result<Registration*> pin(const Api& api, const Ref<timeline::EntryGuard>& guard,
                                    std::byte* data, std::uint64_t size, Status& refused) {
     const auto begin = reinterpret_cast<std::uintptr_t>(data);
@@ -46,7 +47,7 @@ class Registration {
     return all = fresh.release();
   }
 
-  // One user less; the last one ends it.
+  // Removes one user. The last one ends the registration.
   void unpin() noexcept {
     base::LockGuard lock(mutex);
     if (--users_ != 0) return;
@@ -65,7 +66,7 @@ class Registration {
                const Ref<timeline::EntryGuard>& guard) noexcept
       : api_(api), data_(data), end_(end), guard_(guard) {}
 
-  // One that contains [begin, end), with a user more; null if none does.
+  // Returns a registration that contains [begin, end) and adds a user to it; null if there is none.
   static Registration* share(const Api& api, std::uintptr_t begin, std::uintptr_t end) noexcept {
     for (Registration* known = all; known != nullptr; known = known->next_) {
       if (known->api_.same_library(api) &&
@@ -78,7 +79,7 @@ class Registration {
   }
 
   static inline constinit base::Mutex mutex;
-  static inline constinit Registration* all = nullptr;  // guarded by it
+  static inline constinit Registration* all = nullptr;  // guarded by the mutex
 
   const Api api_;
   std::byte* const data_;

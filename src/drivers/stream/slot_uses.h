@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// SlotUses: which nodes of a graph use a slot of its recording, of memory or of a number.
+// SlotUses: the nodes of a graph that use each slot (memory or number) of its recording.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace halyard::inline v0::stream {
 
-// Of one recording.
+// The uses of the slots of one recording.
 class SlotUses {
  public:
-  // Once. False: no memory.
+  // Called once. Returns false without memory.
   [[nodiscard]] bool build(const hal::RecordedCommands& recording, const GraphPlan& plan) noexcept {
     base::Array<std::uint32_t> counts;
     if (!counts.grow(recording.slot_count + 1)) return false;
@@ -36,7 +36,7 @@ class SlotUses {
     return true;
   }
 
-  // The slots that some node uses.
+  // The slots that at least one node uses.
   std::span<const std::uint32_t> slots() const noexcept { return {slots_.data(), slots_.size()}; }
   std::span<const std::uint32_t> nodes_of(std::uint32_t slot) const noexcept {
     return {nodes_.data() + firsts_[slot], firsts_[slot + 1] - firsts_[slot]};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Stamping: begin, end and commands of a traced submission, noted by host functions that stand
-// between its native commands. Costs a host function for each command, while tracing only.
+// Stamping: notes the begin, end and commands of a traced submission with host functions between
+// its native commands. Costs one host function for each command, only while tracing.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@
 
 namespace halyard::inline v0::stream {
 
-// Of one lane, by its issuer. The host functions of all submissions have run, or will not run, when
-// it is destroyed.
+// Belongs to one lane, and its issuer uses it. When it is destroyed, the host functions of all
+// submissions have run or will never run.
 template <StreamApi Api>
 class Stamping {
  public:
@@ -78,7 +78,8 @@ class Stamping {
     trace::Stamps* stamps = nullptr;
     base::Array<trace::Label> labels;
     std::size_t noted = 0;  // the host functions'
-    // From its first host function on until its last. One whose submission failed half-way stays.
+    // True from the first host function to the last. If the submission failed half-way, it stays
+    // true.
     base::Atomic<bool> in_use{false};
     std::unique_ptr<Run> next;
   };

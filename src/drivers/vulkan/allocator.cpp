@@ -23,7 +23,7 @@ constexpr VkMemoryAllocateFlagsInfo kWithAddress = {
     .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT,
     .deviceMask = 0};
 
-// Of an allocation that asks for none (BufferInfo::alignment).
+// The alignment of an allocation that requests none (BufferInfo::alignment).
 constexpr std::uint64_t kDefaultAlignment = 64;
 
 bool is_aligned(const void* host, VkDeviceAddress address, std::uint64_t alignment) noexcept {
@@ -44,7 +44,7 @@ Status check_sharing(const PhysicalDevice& physical, Sharing sharing) {
                exports ? "exports" : "imports");
 }
 
-// A failure of `call` for memory of `size` bytes.
+// Adds the size to the status of a failed allocation of `size` bytes.
 Status for_bytes(const Status& status, std::uint64_t size) {
   return Status(status.code(), base::format("{} for {} bytes", status.message(), size),
                 status.native_error());
@@ -111,8 +111,8 @@ Result<Ref<DeviceMemory>> DeviceMemory::allocate(Ref<NativeDevice> device, const
   const std::uint64_t alignment = std::max(request.alignment, kDefaultAlignment);
   Native native;
   Status status = make(*device, request, request.size, native);
-  // Vulkan promises a buffer no more than its VkMemoryRequirements::alignment, and memory that is
-  // mapped minMemoryMapAlignment. Drivers give whole pages, so this is rare.
+  // Vulkan guarantees only VkMemoryRequirements::alignment for a buffer, and minMemoryMapAlignment
+  // for mapped memory. Drivers return whole pages, so this is rare.
   if (status.ok() && !is_aligned(native.host, native.address, alignment) &&
       request.sharing == Sharing::kNone) {
     free_native(*device, native);
@@ -185,13 +185,13 @@ Status DeviceMemory::allocate_any(NativeDevice& device, const Request& request,
   for (;;) {
     info.memoryTypeIndex = device.memory_type(request.type, types);
     if (info.memoryTypeIndex == ~0u) {
-      // None is left: the heaps of all were full.
+      // No memory type is left: all heaps were full.
       HALYARD_RETURN_IF_ERROR(device.check(result, "vkAllocateMemory"));
       return error(StatusCode::kUnavailable, "vulkan: no {} memory for buffers",
                    to_string(request.type));
     }
     result = vk.vkAllocateMemory(device.handle(), &info, nullptr, &native.memory);
-    // What the host sees of the device's own memory may be as little as 256 MB.
+    // The host may see as little as 256 MB of the device's own memory.
     if (result != VK_ERROR_OUT_OF_DEVICE_MEMORY || request.type != hal::MemoryType::kHostVisible ||
         request.sharing == Sharing::kImport) {
       break;
@@ -253,7 +253,7 @@ Result<Ref<DeviceMemory>> DeviceMemory::import(Ref<NativeDevice> device, std::by
     info.allocationSize = bytes;
     info.memoryTypeIndex = memory_type;
     const VkResult taken = vk.vkAllocateMemory(device->handle(), &info, nullptr, &native.memory);
-    // An import takes no memory of the device. Driver 580 of an H200 answers so for memory that
+    // An import takes no memory of the device. Driver 580 of an H200 returns this for memory that
     // another VkDevice has mapped.
     if (taken == VK_ERROR_OUT_OF_DEVICE_MEMORY) {
       return Status(StatusCode::kUnimplemented,

@@ -4,13 +4,12 @@
 // copies and fills name the buffer and an offset.
 //
 //     kDeviceLocal   DEVICE_LOCAL; mapped if the only such memory is host-visible, as on a CPU
-//     kHostVisible   DEVICE_LOCAL, HOST_VISIBLE and HOST_COHERENT; without it, or where that heap
-//     is
-//                    full, HOST_VISIBLE and HOST_COHERENT
+//     kHostVisible   DEVICE_LOCAL, HOST_VISIBLE and HOST_COHERENT; if there is no such memory, or
+//                    its heap is full, HOST_VISIBLE and HOST_COHERENT
 //     kHostLocal     HOST_VISIBLE and HOST_COHERENT, HOST_CACHED if there is such a type
 //
-// One vkAllocateMemory for each: devices have as few as 4096 of them, so small buffers come from
-// the HAL's pools.
+// Each allocation is one vkAllocateMemory. Some devices allow only 4096 of them, so small buffers
+// come from the HAL's pools.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +22,7 @@
 
 namespace halyard::inline v0::vulkan {
 
-// By file descriptors, VK_KHR_external_memory_fd.
+// Sharing of memory by file descriptors, VK_KHR_external_memory_fd.
 enum class Sharing : std::uint8_t { kNone, kExport, kImport };
 
 class DeviceMemory final : public hal::Memory {
@@ -31,21 +30,21 @@ class DeviceMemory final : public hal::Memory {
   struct Request {
     std::uint64_t size = 0;
     hal::MemoryType type = hal::MemoryType::kDeviceLocal;
-    // Of the address, and of the host's if it is mapped. Memory that is shared begins where Vulkan
-    // has it begin.
+    // The alignment of the device address, and of the host's if the memory is mapped. Shared memory
+    // has the alignment that Vulkan gives it.
     std::uint64_t alignment = 0;
     Sharing sharing = Sharing::kNone;
     int descriptor = -1;  // kImport
   };
 
-  // `domain`: of the device. kImport takes the descriptor if it succeeds. Errors:
-  // kResourceExhausted with the size, kUnimplemented if the device does not share such buffers,
-  // kInvalidArgument for a descriptor that is no memory of this device, kUnavailable: no memory of
-  // that type or alignment.
+  // `domain` is the device's. kImport takes the descriptor on success. Returns kResourceExhausted
+  // with the size, kUnimplemented if the device does not share such buffers, kInvalidArgument if
+  // the descriptor is not memory of this device, and kUnavailable if there is no memory of that
+  // type or alignment.
   static Result<Ref<DeviceMemory>> allocate(Ref<NativeDevice> device, const Request& request,
                                             const void* domain);
-  // The host's pages that hold [data, data + size). kUnimplemented without
-  // VK_EXT_external_memory_host, kInvalidArgument for memory that the device cannot use.
+  // Imports the host's pages that hold [data, data + size). Returns kUnimplemented without
+  // VK_EXT_external_memory_host, and kInvalidArgument for memory that the device cannot use.
   static Result<Ref<DeviceMemory>> import(Ref<NativeDevice> device, std::byte* data,
                                           std::uint64_t size, const void* domain);
 
@@ -68,19 +67,20 @@ class DeviceMemory final : public hal::Memory {
                hal::MemoryType type, const void* domain) noexcept;
   ~DeviceMemory() override;
 
-  // Makes `size` bytes for it; what it made before an error is in `out`.
+  // Creates the buffer and `size` bytes of memory. After an error `out` holds the objects created
+  // so far.
   static Status make(NativeDevice& device, const Request& request, std::uint64_t size, Native& out);
-  // Allocates `info` of one of the memory types in `types`.
+  // Allocates `info` with one of the memory types in `types`.
   static Status allocate_any(NativeDevice& device, const Request& request,
                              VkMemoryAllocateInfo info, std::uint32_t types, Native& out);
-  // Moves it up to a multiple of `alignment`.
+  // Moves the begin up to a multiple of `alignment`.
   static void align(Native& native, std::uint64_t alignment) noexcept;
-  // `external`: of the memory that it will have; 0: none.
+  // `external`: the handle types of its memory; 0 if it is not external.
   static Status create_buffer(NativeDevice& device, std::uint64_t size,
                               VkExternalMemoryHandleTypeFlags external, Native& out);
   static Status bind(NativeDevice& device, Native& native);
   static void free_native(NativeDevice& device, const Native& native) noexcept;
-  // Takes `native`, also if it fails.
+  // Takes ownership of `native`, even if it fails.
   static Result<Ref<DeviceMemory>> adopt(Ref<NativeDevice> device, const Native& native,
                                          std::uint64_t size, hal::MemoryType type,
                                          const void* domain);
@@ -89,7 +89,7 @@ class DeviceMemory final : public hal::Memory {
   const Native native_;
 };
 
-// Where commands work on `range`. For commands that are issued.
+// The buffer and offset of `range`, for commands that are issued.
 struct NativeRange {
   const DeviceMemory* memory;
   VkBuffer buffer;

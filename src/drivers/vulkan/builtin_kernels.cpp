@@ -55,9 +55,9 @@ Status make(NativeDevice& device, std::span<const std::uint32_t> words, VkPipeli
 
 std::uint32_t builtin_groups(std::uint64_t size) noexcept {
   constexpr std::uint64_t kBytes = 64 * 16;  // of a group; kernels/block.glsl
-  // Enough to fill a device. The grid goes over what is larger more than once.
+  // Enough groups to fill a device. For a larger target the groups loop.
   constexpr std::uint64_t kMost = 8192;
-  // The first 16 bytes may begin up to 15 before the target.
+  // The first 16 bytes may begin up to 15 bytes before the target.
   return size == 0 ? 0 : static_cast<std::uint32_t>(std::min((size + 14) / kBytes + 1, kMost));
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// BuiltinKernels: copies and fills as dispatches, kernels/*.comp. They read where they work from
-// an argument block, so a command buffer that is replayed names no buffer. For any address and
+// BuiltinKernels: copies and fills as dispatches, kernels/*.comp. They read their addresses from an
+// argument block, so a command buffer that is replayed names no buffer. They take any address and
 // size.
 //
-// A build without glslang has none. PhysicalDevice::copies_by_kernel says where they are used.
+// A build without glslang has none. Devices with PhysicalDevice::copies_by_kernel use them.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace halyard::inline v0::vulkan {
 
 class NativeDevice;
 
-// What kernels/block.glsl reads, and behind it the groups of a vkCmdDispatchIndirect.
+// The block that kernels/block.glsl reads, followed by the groups of a vkCmdDispatchIndirect.
 struct BuiltinBlock {
   VkDeviceAddress target = 0;
   VkDeviceAddress source = 0;
@@ -26,15 +26,15 @@ struct BuiltinBlock {
   std::uint32_t groups[3] = {0, 1, 1};
 };
 
-// The groups, in x, for a target of that size at any address.
+// The number of groups, in x, for a target of that size at any address.
 std::uint32_t builtin_groups(std::uint64_t size) noexcept;
 
 class BuiltinKernels {
  public:
   static bool in_this_build() noexcept;
 
-  // Makes the pipelines, once; later calls do nothing. Errors as Executable::prepare. Precondition:
-  // in_this_build(), and the device copies by kernel.
+  // Creates the pipelines; later calls do nothing. Errors are those of Executable::prepare.
+  // Precondition: in_this_build(), and the device has copies_by_kernel.
   Status prepare(NativeDevice& device);
   void destroy(const Functions& vk, VkDevice device) noexcept;
 

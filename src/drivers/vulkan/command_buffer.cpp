@@ -42,7 +42,7 @@ Status CommandBuffer::open() {
   if (!is_native()) return {};
   can_be_open_ = heap_.device().has_builtins() &&
                  !std::ranges::all_of(named_slots_, [](const auto& slot) { return slot.always; });
-  // Now, and not when slots first change: an issuer does not wait for a compiler.
+  // Prepared now, not when slots first change, so that an issuer does not wait for a compiler.
   if (can_be_open_) HALYARD_RETURN_IF_ERROR(heap_.device().builtins().prepare(heap_.device()));
   const bool shared = recording().slot_count == 0;
   instance_count_ = shared ? 1 : kInstances;
@@ -66,7 +66,7 @@ Status CommandBuffer::open() {
                                "vkAllocateCommandBuffers"));
     }
   }
-  // Those whose buffers are known are recorded now, and so are their errors.
+  // Recordings whose buffers are known are recorded now, which also reports their errors now.
   if (!named_slots_.empty()) return {};
   for (Instance& instance : std::span(instances_.get(), instance_count_)) {
     HALYARD_RETURN_IF_ERROR(record(instance, nullptr));

@@ -3,17 +3,17 @@
 // CommandBuffer: a recording as VkCommandBuffers that are recorded once and submitted often.
 //
 //     no slots                   one command buffer, which any number of submissions use at once
-//     slots, of dispatches       instances; each has its argument blocks, in which a submission
-//                                writes the addresses of its slots. Nothing is recorded again.
-//     slots, of other commands   the same, but the command buffer names their buffers and offsets.
-//                                Once a replay has others than the one before, it is recorded open:
-//                                kernels of the driver's own read addresses, too
-//                                (builtin_kernels.h)
+//     slots in dispatches        instances; each has its argument blocks, in which a submission
+//                                writes the addresses of its slots. Nothing is recorded again
+//     slots in other commands    the same, but the command buffer names their buffers and offsets.
+//                                Once these differ from the previous replay, it is recorded open:
+//                                the driver's own kernels (builtin_kernels.h) then do these
+//                                commands and read the addresses as well
 //     used once (RecordingUse)   none: the lane records it into a command buffer of its own
 //
 // Foreign kernels (hy-vulkan-1) have their slots in descriptors, and some devices have no builtin
-// kernels: a command buffer that names a slot is recorded again when that differs from its last
-// use.
+// kernels. In these cases the command buffer names its slots, and is recorded again when a slot
+// differs from its last use.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class CommandBuffer final : public hal::NativeCommands {
  public:
   static constexpr std::uint32_t kInstances = 4;
 
-  // `recording` outlives the result. Errors as Encoder::add; kResourceExhausted.
+  // `recording` outlives the result. Returns the errors of Encoder::add and kResourceExhausted.
   static Result<std::unique_ptr<hal::NativeCommands>> create(
       const ArgumentHeap& heap, const hal::RecordedCommands& recording);
   ~CommandBuffer() override;
@@ -45,13 +45,12 @@ class CommandBuffer final : public hal::NativeCommands {
   std::uint64_t argument_bytes() const noexcept { return argument_bytes_; }
   // Whether native() may be called.
   bool is_native() const noexcept { return recording().use == hal::RecordingUse::kOften; }
-  // The command buffer for a submission with this table, which has `instance` for itself. For
-  // queues of the compute family. Errors as create().
+  // The command buffer for a submission with this table, for queues of the compute family. No other
+  // submission may use `instance` meanwhile. Errors are those of create().
   Result<VkCommandBuffer> native(std::uint32_t instance, const hal::BoundRange* table) const;
 
  private:
-  // A slot that some command buffer names; `always`: by foreign kernels, not by commands that can
-  // be open alone.
+  // A slot that command buffers may name. `always`: a foreign kernel uses it, so it cannot be open.
   struct NamedSlot {
     std::uint32_t slot = 0;
     bool always = false;
@@ -62,7 +61,7 @@ class CommandBuffer final : public hal::NativeCommands {
     bool open = false;
     Arguments arguments;
     base::Array<SlotPatch> patches;
-    base::Array<hal::SlotValue> named;  // one for each of named_slots_
+    base::Array<hal::SlotValue> named;  // a value for each of named_slots_
   };
 
   CommandBuffer(const ArgumentHeap& heap, const hal::RecordedCommands& recording) noexcept
@@ -70,14 +69,15 @@ class CommandBuffer final : public hal::NativeCommands {
   Status open();
   Status note_names(const hal::Command& command);
   Status record(Instance& instance, const hal::BoundRange* table) const;
-  // Whether the command buffer names what the table has, if it names any; notes what it has.
+  // Whether the named slots of the command buffer equal those of the table; stores the table's
+  // values.
   bool names(Instance& instance, const hal::BoundRange* table) const noexcept;
 
   const ArgumentHeap heap_;
   std::uint64_t argument_bytes_ = 0;
   base::Array<NamedSlot> named_slots_;         // of commands other than dispatches by address
-  bool can_be_open_ = false;                   // some of them, and the device has builtins
-  mutable base::Atomic<bool> changes_{false};  // a replay has had other slots than the one before
+  bool can_be_open_ = false;                   // some can, and the device has builtins
+  mutable base::Atomic<bool> changes_{false};  // a replay had other slots than its predecessor
   std::uint32_t instance_count_ = 0;
   std::unique_ptr<Instance[]> instances_;
 };

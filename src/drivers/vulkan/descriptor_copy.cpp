@@ -35,7 +35,7 @@ Result<DescriptorCopy> DescriptorCopy::of(int descriptor) {
 
 DescriptorCopy::~DescriptorCopy() {
   if (copy_.get() < 0) return;
-  // Where the driver has closed it, another file may have its number by now.
+  // If the driver has closed it, another file may have its number by now.
   struct stat now = {};
   if (base::native_call(kLook, [&] { return ::fstat(copy_.get(), &now); }) != 0 ||
       now.st_dev != file_.st_dev || now.st_ino != file_.st_ino) {

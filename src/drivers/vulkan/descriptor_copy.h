@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// DescriptorCopy: what Vulkan gets to import. An import that succeeds takes its descriptor, and one
-// that fails leaves it to the caller (vkspec VK_KHR_external_memory_fd); but Mesa's lavapipe closes
-// it in both cases. So the caller's own stays out of it.
+// DescriptorCopy: a copy of a file descriptor, for Vulkan to import. A successful import takes its
+// descriptor, and a failed import leaves it to the caller (vkspec VK_KHR_external_memory_fd), but
+// Mesa's lavapipe closes it in both cases. So Vulkan never gets the caller's descriptor.
 #pragma once
 
 #include <sys/stat.h>
@@ -16,14 +16,14 @@ namespace halyard::inline v0::vulkan {
 
 class DescriptorCopy {
  public:
-  // kInvalidArgument: `descriptor` is none. kResourceExhausted.
+  // Returns kInvalidArgument if `descriptor` is not a descriptor, and kResourceExhausted.
   static Result<DescriptorCopy> of(int descriptor);
   DescriptorCopy(DescriptorCopy&&) noexcept = default;
-  // Closes the copy, unless Vulkan has.
+  // Closes the copy, unless Vulkan has closed it.
   ~DescriptorCopy();
 
   int get() const noexcept { return copy_.get(); }
-  // The import has succeeded, and all that could fail after it: closes the caller's.
+  // Closes the caller's descriptor. Called after the import and all later steps have succeeded.
   void take() noexcept;
 
  private:
@@ -32,7 +32,7 @@ class DescriptorCopy {
 
   int callers_;
   base::Descriptor copy_;
-  struct stat file_;  // that it refers to
+  struct stat file_;  // the file of the copy
 };
 
 }  // namespace halyard::inline v0::vulkan

@@ -113,7 +113,7 @@ void Device::close() {
   for (std::unique_ptr<Lane>& lane : lanes_) {
     if (lane == nullptr) continue;
     const Status closed(StatusCode::kCancelled, "vulkan: the lane is closed");
-    // The engine has asked for as long as it takes.
+    // The engine has already waited for the lanes to stop.
     if (lane->abandon(closed, Lane::kPatience) == timeline::Abandoned::kStillRunning) {
       base::keep_for_good(std::move(lane));
     }

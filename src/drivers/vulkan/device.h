@@ -24,7 +24,8 @@ struct DeviceOptions {
 
 class Device final : public hal::DeviceImpl, private trace::DeviceClock {
  public:
-  // `domain`: of its lanes and its memory; that of the physical device. kResourceExhausted.
+  // `domain`: the domain of its lanes and memory, which is the physical device's. Returns
+  // kResourceExhausted.
   static Result<std::unique_ptr<Device>> create(hal::DeviceInfo info,
                                                 HandleRef<NativeDevice> native, const void* domain,
                                                 const DeviceOptions& options);
@@ -46,7 +47,7 @@ class Device final : public hal::DeviceImpl, private trace::DeviceClock {
   Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file) override;
   Result<std::unique_ptr<hal::NativeCommands>> prepare(
       const hal::RecordedCommands& recording) override;
-  // A VkQueue of that priority where the family has three queues or more.
+  // Opens a lane on a VkQueue, of that priority if the family has three or more queues.
   Result<timeline::NativeQueue*> open_lane(hal::QueueKind kind,
                                            hal::QueuePriority priority) override;
   trace::DeviceClock* clock() noexcept override;
@@ -62,7 +63,7 @@ class Device final : public hal::DeviceImpl, private trace::DeviceClock {
   const ArgumentHeap heap_;
   const void* const domain_;
   const DeviceOptions options_;
-  base::Mutex mutex_;  // guards the rest
+  base::Mutex mutex_;  // guards the following members
   std::unique_ptr<Lane> lanes_[kMaxLanes];
   unsigned lane_count_ = 0;
 };

@@ -23,7 +23,7 @@
 namespace halyard::inline v0::vulkan {
 namespace {
 
-// An option is absent, or has a number between its bounds.
+// An option is absent, or is a number within its bounds.
 struct Options {
   std::optional<unsigned> devices, cache, poll_time;
 };
@@ -37,7 +37,7 @@ constexpr OptionName kOptions[] = {{"devices", &Options::devices, 1, kMaxDevices
                                    {"cache", &Options::cache, 0, 1},
                                    {"poll_time", &Options::poll_time, 0, 1'000'000}};
 
-// Of a device that is no CPU: longer than threads take to wake (docs/drivers/cuda.md, completion).
+// For devices other than CPUs: longer than threads take to wake (docs/drivers/cuda.md, completion).
 constexpr unsigned kPollMicroseconds = 2000;
 
 Result<Options> read_options(const hal::Uri& uri) {
@@ -59,7 +59,7 @@ Result<Options> read_options(const hal::Uri& uri) {
   return options;
 }
 
-// The part of a device's URI that says what was asked for.
+// The part of a device's URI with the given options.
 std::string query_of(const Options& options) {
   std::string query;
   for (const OptionName& option : kOptions) {
@@ -143,7 +143,7 @@ class VulkanDriver final : public hal::Driver {
     return {};
   }
 
-  base::Mutex mutex_;  // guards the rest
+  base::Mutex mutex_;  // guards the following members
   Ref<Library> library_;
   OpenDevices open_;
 };

@@ -248,7 +248,7 @@ void Encoder::bind_address(VkPipeline pipeline, const ArgumentBlock& block) noex
                          sizeof block.address, &block.address);
 }
 
-// Not again for the kernel of the dispatch before: replays would do it each time.
+// Skips the bind if the previous dispatch used the same pipeline, since replays would repeat it.
 void Encoder::bind_pipeline(VkPipeline pipeline) noexcept {
   if (pipeline == bound_) return;
   bound_ = pipeline;
@@ -306,7 +306,7 @@ void Encoder::launch(const hal::DispatchCommand& command, const hal::BoundRange*
   }
 }
 
-// The groups are those in the block.
+// Dispatches the group counts in the block.
 void Encoder::launch_from(const ArgumentBlock& block) noexcept {
   const NativeRange groups =
       native_range(block.range(offsetof(BuiltinBlock, groups), sizeof(BuiltinBlock::groups)));
@@ -321,7 +321,7 @@ void Encoder::copy(const NativeRange& source, const NativeRange& target) noexcep
 }
 
 // vkCmdFillBuffer takes whole words at multiples of 4. A pattern of 1 or 2 bytes is repeated to a
-// word, which begins, in the words of the buffer, at the byte that stands there.
+// word, rotated so that it fits the target's offset within the buffer's words.
 void Encoder::fill(const hal::FillCommand& command, const hal::BoundRange& range) noexcept {
   const NativeRange target = native_range(range);
   if (target.length == 0) return;

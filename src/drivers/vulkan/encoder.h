@@ -7,13 +7,13 @@
 //     copy       vkCmdCopyBuffer
 //     dispatch   block, pipeline, push constants, vkCmdDispatch or vkCmdDispatchIndirect
 //
-// Command buffers that are replayed with other slots name none of their buffers (add_open):
+// Command buffers that are replayed with changing slots do not name the slots' buffers (add_open):
 //
 //     fill, update, copy    a kernel of the driver's own; its block has the addresses
 //     counts of a dispatch  such a kernel copies them into a block, from which they are read
 //
-// One full barrier stands for each barrier, event and edge, where something was written since the
-// last one. end() adds one more: what follows on this queue, and the host, sees all of it.
+// Each barrier, event and edge becomes one full barrier if something was written since the last
+// barrier. end() adds another, so later work on this queue, and the host, sees all writes.
 #pragma once
 
 #include <cstdint>
@@ -26,34 +26,35 @@
 
 namespace halyard::inline v0::vulkan {
 
-// Bytes of argument blocks that the command takes at most.
+// The largest number of bytes of argument blocks that the command needs.
 std::uint64_t argument_bytes(const hal::Command& command) noexcept;
 
-// What a replay writes into an argument block, where it begins or, of the size, into a
-// BuiltinBlock.
+// A value that a replay writes into an argument block: the start address of a slot, or its size in
+// a BuiltinBlock.
 using SlotPatch = hal::SlotPatch<std::byte*>;
 void write(const SlotPatch& patch, const hal::BoundRange* table) noexcept;
 
-// Whether it is a dispatch of a kernel that finds its bindings by address.
+// Whether the command dispatches a kernel that finds its bindings by address.
 bool is_by_address(const hal::Command& command) noexcept;
 
 class Encoder {
  public:
-  // `commands` is being recorded. `arguments` has room for the commands that follow.
+  // Precondition: `commands` is being recorded, and `arguments` has room for the commands to add.
   Encoder(NativeDevice& device, VkCommandBuffer commands, Arguments& arguments) noexcept
       : device_(device), vk_(device.vk()), commands_(commands), arguments_(arguments) {}
 
-  // Writes one command with its slots from `table`. Errors are of foreign kernels alone:
+  // Writes one command with its slots from `table`. Only foreign kernels have errors:
   //   kInvalidArgument  a binding whose offset or length a descriptor cannot have
   Status add(const hal::Command& command, const hal::BoundRange* table);
-  // Writes one command without the addresses of its slots, which a replay writes: `patches` says
-  // where. Fills, updates, copies and counts need the device's builtins, prepared.
-  // kResourceExhausted. Precondition: no dispatch of a foreign kernel.
+  // Writes one command without the addresses of its slots, and adds to `patches` where a replay
+  // writes them. Returns kResourceExhausted without memory. Preconditions: not a dispatch of a
+  // foreign kernel; for fills, updates, copies and counts, the device's builtins are prepared.
   Status add_open(const hal::Command& command, base::Array<SlotPatch>& patches);
-  // A dispatch by address whose bindings alone are open; its counts are a slot of `table`.
+  // Writes a dispatch by address of which only the bindings are open; its counts are a slot of
+  // `table`.
   Status add_bindings_open(const hal::DispatchCommand& command, base::Array<SlotPatch>& patches,
                            const hal::BoundRange* table);
-  // What follows runs after, and sees, everything before.
+  // Later commands run after all earlier commands, and see their writes.
   void barrier() noexcept;
   void end() noexcept;
 
@@ -61,7 +62,7 @@ class Encoder {
   Status bind_open(const hal::DispatchCommand& command, base::Array<SlotPatch>& patches);
   Status put_address(const hal::CommandRange& range, std::byte* where,
                      base::Array<SlotPatch>& patches);
-  // A copy by the builtin kernel; `target` may be a slot or memory, as `source`.
+  // Writes a copy by the builtin kernel. `source` and `target` may be slots or memory.
   Status copy_open(const hal::CommandRange& source, const hal::CommandRange& target,
                    base::Array<SlotPatch>& patches);
   Status fill_open(const hal::FillCommand& command, base::Array<SlotPatch>& patches);
@@ -73,7 +74,7 @@ class Encoder {
   void launch_from(const ArgumentBlock& block) noexcept;
   Status push_descriptors(const hal::DispatchCommand& command, const Executable& executable,
                           const hal::BoundRange* table) noexcept;
-  // Of a dispatch by address, with these constants.
+  // Begins the block of a dispatch by address, with these constants.
   ArgumentBlock begin_block(const hal::DispatchCommand& command,
                             const std::byte* constants) noexcept;
   void bind_pipeline(VkPipeline pipeline) noexcept;

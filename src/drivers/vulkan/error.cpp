@@ -14,7 +14,7 @@ struct Named {
   const char* name;
 };
 
-// Of the results in VkResult, those that a function of functions.h may return.
+// The results in VkResult that a function of functions.h may return.
 constexpr Named kNamed[] = {
 #define HALYARD_VULKAN_RESULT(result, code) \
   { result, StatusCode::code, #result }

@@ -8,7 +8,8 @@
 
 namespace halyard::inline v0::vulkan {
 
-// Ok for every success. Else "vulkan: <call> failed" with the native name, and
+// Returns ok for every success code. Otherwise the message is "vulkan: <call> failed", with the
+// native name, and the code is
 //
 //   kResourceExhausted  out of host, device or pool memory, too many objects
 //   kDeviceLost         VK_ERROR_DEVICE_LOST

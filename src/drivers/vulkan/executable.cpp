@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::string_view kTargets[] = {kTarget};
 
-// Whether the module has a compute shader of that name. Vulkan does not check it: a pipeline of a
-// shader that is not there is undefined. Words: section 2.3 of the SPIR-V specification.
+// Whether the module has a compute shader of that name. Vulkan does not check this: creating a
+// pipeline for a missing shader is undefined. The words are described in section 2.3 of the SPIR-V
+// specification.
 bool has_entry_point(std::span<const std::uint32_t> module, std::string_view name) noexcept {
   constexpr std::size_t kHeaderWords = 5;
   constexpr std::uint32_t kOpEntryPoint = 15, kGlCompute = 5;
@@ -100,7 +101,7 @@ Status Executable::create() {
       "vkCreateShaderModule");
 }
 
-// A module with a capability whose feature the device lacks is undefined.
+// Checks the module's capabilities: using one whose feature the device lacks is undefined.
 Status Executable::check_storage(std::span<const std::uint32_t> module) const {
   constexpr std::uint32_t kStorageBuffer8BitAccess = 4448, kStorageBuffer16BitAccess = 4433;
   const PhysicalDevice& physical = device_->physical();
@@ -194,7 +195,7 @@ Status Executable::create_pipeline(const kernel::KernelInfo& kernel, Entry& entr
                    limits.maxComputeWorkGroupSize[d]);
     }
   }
-  char name[kernel::kMaxNameLength + 1] = {};  // zero-terminated, which the file's is not
+  char name[kernel::kMaxNameLength + 1] = {};  // zero-terminated, unlike the file's
   kernel.name.copy(name, kernel::kMaxNameLength);
   VkComputePipelineCreateInfo info = {};
   info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Executable: the kernels of one .hyx as compute pipelines, each made when its function is first
-// asked for. Two calling conventions (kernel/device_abi.h):
+// Executable: the kernels of one .hyx as compute pipelines. Each pipeline is created when prepare()
+// is first called for its function. Two calling conventions (kernel/device_abi.h):
 //
 //     hy-vulkan-2   by address: one pipeline layout for all kernels of a device
 //     hy-vulkan-1   foreign shaders: storage buffers of descriptor set 0, pushed by each dispatch
@@ -24,17 +24,17 @@ inline constexpr std::string_view kTarget = "spirv-1.5";
 
 class Executable final : public hal::ExecutableImpl {
  public:
-  // kUnavailable: no image for the device, or elements of a size that it cannot store; kDataLoss:
-  // a kernel that is not in the module; kResourceExhausted.
-  // `caches`: pipelines are kept on disk.
+  // `caches`: pipelines are cached on disk. Returns kUnavailable if there is no image for the
+  // device, or the device cannot store elements of their size; kDataLoss if a kernel is not in the
+  // module; and kResourceExhausted.
   static Result<Ref<hal::ExecutableImpl>> load(Ref<NativeDevice> device, kernel::Hyx file,
                                                bool caches);
 
   Status prepare(std::uint32_t function) override;
 
-  // False: bindings are descriptors and constants are push constants.
+  // If false, bindings are descriptors and constants are push constants.
   bool by_address() const noexcept { return by_address_; }
-  // Of functions that prepare() accepted.
+  // Precondition: prepare() has accepted the function.
   VkPipeline pipeline(std::uint32_t function) const noexcept { return entries_[function].pipeline; }
   VkPipelineLayout layout(std::uint32_t function) const noexcept {
     return by_address_ ? device_->address_layout() : entries_[function].layout;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The functions of Vulkan that this driver calls, loaded when it starts, and one seam around each
-// that can fail: base::native_call, with a call site named after the function.
+// The functions of Vulkan that this driver calls, loaded when it starts. Each function that can
+// fail is called through the seam base::native_call, with a call site named after the function.
 //
 //     if (VkResult result = vk.vkCreateBuffer(device, &info, nullptr, &buffer); ...)
 //
@@ -18,7 +18,7 @@
 
 namespace halyard::inline v0::vulkan {
 
-// X(function, the error that it may return). Of the loader, before there is an instance:
+// X(function, an error that it may return). Functions of the loader, which need no instance:
 #define HALYARD_VULKAN_LOADER(X)                      \
   X(vkCreateInstance, VK_ERROR_INITIALIZATION_FAILED) \
   X(vkEnumerateInstanceVersion, VK_ERROR_OUT_OF_HOST_MEMORY)
@@ -52,7 +52,7 @@ namespace halyard::inline v0::vulkan {
   X(vkSignalSemaphore, VK_ERROR_OUT_OF_HOST_MEMORY)           \
   X(vkWaitSemaphores, VK_ERROR_DEVICE_LOST)
 
-// Of extensions; null without them.
+// Functions of extensions; null without them.
 #define HALYARD_VULKAN_EXTENSIONS(X)                           \
   X(vkGetMemoryFdKHR, VK_ERROR_TOO_MANY_OBJECTS)               \
   X(vkGetSemaphoreFdKHR, VK_ERROR_TOO_MANY_OBJECTS)            \
@@ -60,11 +60,11 @@ namespace halyard::inline v0::vulkan {
   X(vkGetCalibratedTimestampsEXT, VK_ERROR_OUT_OF_HOST_MEMORY) \
   X(vkGetMemoryHostPointerPropertiesEXT, VK_ERROR_INVALID_EXTERNAL_HANDLE)
 
-// Of the instance, for an extension of a device; null without it.
+// Functions of the instance for a device extension; null without it.
 #define HALYARD_VULKAN_INSTANCE_EXTENSIONS(X) \
   X(vkGetPhysicalDeviceCalibrateableTimeDomainsEXT, VK_ERROR_OUT_OF_HOST_MEMORY)
 
-// X(function): they neither fail nor block.
+// X(function). These functions neither fail nor block.
 #define HALYARD_VULKAN_INSTANCE_VOID(X)             \
   X(vkDestroyInstance)                              \
   X(vkGetDeviceProcAddr)                            \
@@ -115,7 +115,7 @@ HALYARD_VULKAN_INSTANCE_EXTENSIONS(HALYARD_VULKAN_SITE)
 #undef HALYARD_VULKAN_SITE
 }  // namespace call_site
 
-// A function that can fail, behind the seam.
+// A function that can fail, called through the seam.
 template <class Pointer, const base::CallSite& kSite>
 struct Function {
   Pointer pointer = nullptr;
@@ -126,7 +126,7 @@ struct Function {
   }
 };
 
-// All of them. Loaded once, constant afterwards.
+// The table of all functions. Loaded once, constant afterwards.
 struct Functions {
   PFN_vkGetInstanceProcAddr vkGetInstanceProcAddr = nullptr;
 #define HALYARD_VULKAN_MEMBER(function, error) \
@@ -143,7 +143,7 @@ struct Functions {
 #undef HALYARD_VULKAN_MEMBER
 #undef HALYARD_VULKAN_MEMBER_VOID
 
-  // Each loads its group; the name of the first function that is missing, or null. Functions of
+  // Each loads its group, and returns the name of the first missing function, or null. Functions of
   // extensions may be missing.
   const char* load_loader(PFN_vkGetInstanceProcAddr get) noexcept;
   const char* load_instance(VkInstance instance) noexcept;

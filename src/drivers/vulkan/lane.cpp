@@ -18,7 +18,7 @@ Status no_memory(std::size_t count) {
   return error(StatusCode::kResourceExhausted, "vulkan: no memory for {} submissions", count);
 }
 
-// Whether the host need not see the submission end: one without commands and without a trace.
+// Whether the submission has neither commands nor a trace, so the host need not see it end.
 bool is_empty(const timeline::Issue& issue) noexcept {
   return static_cast<const hal::Operation*>(issue.operation)->kind ==
              hal::OperationKind::kBarrier &&
@@ -89,7 +89,7 @@ timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch,
   waits_.shrink(0);
   signals_.shrink(0);
   buffers_.shrink(0);
-  // Room beforehand: submits_ points into the others.
+  // Make room first, since submits_ points into the other arrays.
   if (!submits_.make_room(batch.size()) || !signals_.make_room(batch.size()) ||
       !buffers_.make_room(batch.size()) || !waits_.make_room(edges)) {
     result.status = no_memory(batch.size());
@@ -138,7 +138,7 @@ timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch,
   const std::uint64_t before = issued_.load(std::memory_order_relaxed);
   issued_.store(batch[result.count - 1].sequence, std::memory_order_seq_cst);
   if (Status status = submit(result.count); !status.ok()) {
-    // Nothing of the call has an effect (section 6.5), unless the device is lost.
+    // A failed call has no effect (section 6.5), unless the device is lost.
     for (const timeline::Issue& issue : batch.first(result.count)) {
       slot(issue.sequence).stamping.forget();
     }
@@ -270,11 +270,12 @@ timeline::Abandoned Lane::abandon(const Status& cause, Nanoseconds waited) noexc
   info.pValues = &last;
   const VkResult result = device_.vk().vkWaitSemaphores(device_.handle(), &info, /*timeout=*/0);
   (void)device_.check(result == VK_TIMEOUT ? VK_SUCCESS : result, "vkWaitSemaphores");
-  // Work of a lost device does not run on (section 5.2.3): objects may be destroyed.
+  // Work of a lost device has ended (section 5.2.3), so objects may be destroyed.
   if (result == VK_SUCCESS || device_.lost()) {
     end_ = Abandoned::kStopped;
   } else if (waited >= kPatience) {
-    // The notifier's thread may serve another runtime when this one's engine is gone.
+    // The notifier's thread may still serve another runtime after the engine of this one is
+    // destroyed.
     notified_.list.close();
     end_ = Abandoned::kStillRunning;
   }

@@ -7,11 +7,12 @@
 //     poll()              vkGetSemaphoreCounterValue
 //     arm()               the device's notifier sleeps in vkWaitSemaphores
 //
-// Lanes share a VkQueue where there are more of them. A batch that waits there holds up what is
-// submitted to the queue later; it waits for work submitted before, so it always goes on.
+// If there are more lanes than VkQueues, lanes share a VkQueue. A batch that waits there also
+// delays later submissions to the queue. It only waits for work that was submitted before, so it
+// always makes progress.
 //
 // Submissions of a lane run in order: the barrier at the end of a command buffer orders it before
-// all that the VkQueue takes later.
+// all later work of the VkQueue.
 #pragma once
 
 #include <cstdint>
@@ -33,14 +34,14 @@ inline constexpr std::uint32_t kMaxInFlight = 256;  // submissions in a lane
 
 class Lane final : public timeline::NativeQueue {
  public:
-  // For how long abandon() is asked for work that cannot be stopped.
+  // After this time abandon() reports work that cannot be stopped as kStillRunning.
   static constexpr Nanoseconds kPatience = 10'000'000'000;
 
-  // kResourceExhausted.
+  // Returns kResourceExhausted without memory.
   static Result<std::unique_ptr<Lane>> create(const ArgumentHeap& heap, hal::QueueKind kind,
                                               hal::QueuePriority priority,
                                               Nanoseconds poll_time = 0);
-  // Precondition: abandon() has answered kStopped, or nothing was issued.
+  // Precondition: abandon() has returned kStopped, or nothing was issued.
   ~Lane() override;
 
   const timeline::QueueCapabilities& capabilities() const noexcept override {
@@ -54,7 +55,7 @@ class Lane final : public timeline::NativeQueue {
   timeline::Abandoned abandon(const Status& cause, Nanoseconds waited) noexcept override;
 
  private:
-  // What a submission in flight uses besides its operation.
+  // The objects that a submission in flight uses besides its operation.
   struct Slot {
     VkCommandBuffer commands = VK_NULL_HANDLE;  // made at the slot's first use
     Arguments arguments;
@@ -71,9 +72,9 @@ class Lane final : public timeline::NativeQueue {
 
   Slot& slot(std::uint64_t sequence) noexcept { return slots_[sequence % kMaxInFlight]; }
   bool abandoned() const noexcept { return abandoned_.load(std::memory_order_seq_cst); }
-  // The device's value of the semaphore.
+  // Reads the value of the semaphore from the device.
   Status read(std::uint64_t& value) noexcept;
-  // The command buffer of an operation; null: it has no commands.
+  // The command buffer of an operation; null if it has no commands.
   Result<VkCommandBuffer> commands_of(const timeline::Issue& issue);
   Result<VkCommandBuffer> record(const timeline::Issue& issue);
   Status submit(std::size_t count) noexcept;
@@ -95,12 +96,12 @@ class Lane final : public timeline::NativeQueue {
   base::Array<VkCommandBufferSubmitInfo> buffers_;
 
   base::Atomic<std::uint64_t> issued_{0};   // written before the submission is made
-  base::Atomic<std::uint64_t> reached_{0};  // what poll() has seen
+  base::Atomic<std::uint64_t> reached_{0};  // the latest value of poll()
   std::uint64_t collected_ = 0;             // the poller's: stamps up to here were read
 
   base::Atomic<bool> abandoned_{false};
   Status cause_;                                              // written before abandoned_
-  timeline::Abandoned end_ = timeline::Abandoned::kStopping;  // what abandon() has found
+  timeline::Abandoned end_ = timeline::Abandoned::kStopping;  // the latest result of abandon()
 };
 
 }  // namespace halyard::inline v0::vulkan

@@ -13,11 +13,11 @@
 
 namespace halyard::inline v0::vulkan {
 
-// Kept by its devices and their memory, so it may outlive the driver. The loader stays in the
-// process for good: threads of native drivers may still run its code.
+// Its devices and their memory keep it alive, so it may outlive the driver. The loader is never
+// unloaded, since threads of native drivers may still run its code.
 class Library final : public RefCounted {
  public:
-  // Opens the file that HALYARD_VULKAN_LIBRARY names, else libvulkan.so.1. Errors:
+  // Opens the file that HALYARD_VULKAN_LIBRARY names, by default libvulkan.so.1. Errors:
   //   kNotFound     there is no loader, or no device driver for it
   //   kUnavailable  the loader is older than Vulkan 1.3, or lacks a function; the message names it
   //   kResourceExhausted
@@ -25,7 +25,7 @@ class Library final : public RefCounted {
 
   // Functions of the loader and of the instance. Devices copy it and add their own.
   const Functions& functions() const noexcept { return functions_; }
-  // Those of the instance, in the loader's order, usable or not. Constant.
+  // The devices of the instance in the loader's order, usable or not. Constant.
   const std::vector<PhysicalDevice>& devices() const noexcept { return devices_; }
 
  private:

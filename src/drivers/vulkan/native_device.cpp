@@ -12,7 +12,7 @@ namespace {
 
 using hal::QueuePriority;
 
-// Of three queues or more the first is for high priority and the last for low.
+// With three or more queues, the first has high priority and the last has low priority.
 QueuePriority priority_of(std::uint32_t queue, std::uint32_t count) noexcept {
   if (count < 3) return QueuePriority::kNormal;
   return queue == 0           ? QueuePriority::kHigh
@@ -198,8 +198,9 @@ void NativeDevice::give_back(SharedQueue& queue) noexcept {
   --queue.lanes;
 }
 
-// Where Mesa emulates timelines, its thread goes on with what a batch has waited for when the
-// batch has signalled already (vk_sync_timeline_point_release, seen in Mesa 22.3).
+// If Mesa emulates timelines, its thread still uses the semaphores that a batch waited for after
+// the batch has signalled (vk_sync_timeline_point_release, seen in Mesa 22.3). So they are then
+// destroyed with the device.
 void NativeDevice::destroy_timeline(VkSemaphore semaphore) noexcept {
   if (semaphore == VK_NULL_HANDLE) return;
   if (!physical_.sleeps_for_any) {
@@ -250,7 +251,7 @@ std::uint32_t NativeDevice::memory_type(hal::MemoryType type, std::uint32_t type
   struct Wish {
     VkMemoryPropertyFlags has, lacks;
   };
-  // Best first. Section 11.2.1 of the specification promises a type with kMapped, and one with
+  // Best first. Section 11.2.1 of the specification guarantees a type with kMapped and a type with
   // DEVICE_LOCAL.
   static constexpr Wish kDeviceLocal[] = {{VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, kMapped},
                                           {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0}};

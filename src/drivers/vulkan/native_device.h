@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // NativeDevice: one VkDevice, with all queues that lanes are opened on. A physical device has at
-// most one open at a time, which all Halyard devices on it share: a VkSemaphore or VkBuffer of one
-// VkDevice means nothing to another. Sharing it they share its loss, too.
+// most one open at a time, which all Halyard devices on it share: a VkSemaphore or VkBuffer works
+// only with its own VkDevice. So they also share its loss.
 //
-//     handles      Halyard devices: with the last one its thread ends, and the next is a new one
-//     references   memory, executables, recordings: with the last one the VkDevice is destroyed
+//     handles      Halyard devices: the last handle ends the thread; a later device opens a new
+//                  VkDevice
+//     references   memory, executables, recordings: the last reference destroys the VkDevice
 #pragma once
 
 #include <cstdint>
@@ -43,16 +44,16 @@ class NativeDevice final : public RefCounted {
   VkDevice handle() const noexcept { return handle_; }
   const PhysicalDevice& physical() const noexcept { return physical_; }
   Notifier& notifier() noexcept { return notifier_; }
-  // Of kernels by address: 8 bytes of push constants, no descriptors.
+  // The layout of kernels by address: 8 bytes of push constants, no descriptors.
   VkPipelineLayout address_layout() const noexcept { return address_layout_; }
   // Whether builtins() may be prepared.
   bool has_builtins() const noexcept {
     return physical_.copies_by_kernel && BuiltinKernels::in_this_build();
   }
   BuiltinKernels& builtins() noexcept { return builtins_; }
-  // VK_NULL_HANDLE: there is none.
+  // VK_NULL_HANDLE if there is no cache.
   VkPipelineCache pipeline_cache() { return pipeline_cache_.get(*this); }
-  // Serializes command pools that recordings of all threads are made from.
+  // Serializes the command pools, which recordings of all threads use.
   base::Mutex& recording_mutex() noexcept { return recording_mutex_; }
   VkCommandPool recording_pool() const noexcept { return recording_pool_; }
 
@@ -60,24 +61,24 @@ class NativeDevice final : public RefCounted {
   SharedQueue& take_queue(hal::QueueKind kind, hal::QueuePriority priority) noexcept;
   void give_back(SharedQueue& queue) noexcept;
 
-  // to_status(), noting a loss. Every call of a driver's object on this device passes it.
+  // As to_status(), and notes a loss. Every object of the driver passes its results through this.
   Status check(VkResult result, const char* call) noexcept;
   // Notes a loss, with the result of the call that found it.
   void lose(VkResult result) noexcept;
   bool lost() const noexcept { return lost_.load(std::memory_order_acquire) != VK_SUCCESS; }
-  // Ok, or the loss that some call has reported. The others may go on to succeed (section 5.2.3).
+  // Ok, or the loss that a call has reported. Other calls may still succeed then (section 5.2.3).
   Status loss() const;
 
-  // Nanoseconds of the host's steady clock, and ticks of the device's, at the same time.
+  // Reads nanoseconds of the host's steady clock and ticks of the device's clock at the same time.
   // Precondition: physical().calibrated_timestamps.
   Status read_clocks(std::uint64_t& host, std::uint64_t& device) noexcept;
 
-  // Destroys a semaphore of a lane. No batch that waits for it or signals it is pending.
+  // Destroys a semaphore of a lane. Precondition: no pending batch waits for it or signals it.
   void destroy_timeline(VkSemaphore semaphore) noexcept;
 
-  // The type of memory for a buffer with these `types` allowed; ~0u: there is none.
+  // The index of a memory type for `type` among the bits of `types`; ~0u if there is none.
   std::uint32_t memory_type(hal::MemoryType type, std::uint32_t types) const noexcept;
-  // The families that share buffers: none if there is but one.
+  // The number of families that share buffers: 0 if there is only one.
   std::uint32_t family_count() const noexcept {
     return physical_.copy.index == physical_.compute.index ? 1 : 2;
   }
@@ -115,14 +116,16 @@ class NativeDevice final : public RefCounted {
 // The open VkDevice of each physical device. Belongs to the driver.
 class OpenDevices {
  public:
-  // The one of this physical device, opened if need be. One call at a time. Errors:
-  //   kUnavailable        it lacks something, or was lost and is still open; the message says which
+  // Returns the VkDevice of this physical device, and opens it if necessary. Called by one thread
+  // at a time. Errors:
+  //   kUnavailable        the device lacks something, or was lost and is still open; the message
+  //                       tells which
   //   kResourceExhausted
   Result<HandleRef<NativeDevice>> get(const Ref<Library>& library, unsigned ordinal);
 
  private:
   friend class NativeDevice;
-  base::Mutex mutex_;                   // guards the rest
+  base::Mutex mutex_;                   // guards the following members
   std::vector<NativeDevice*> devices_;  // by ordinal; null: not open
 };
 

@@ -3,9 +3,10 @@
 // Notifier: the thread of a VkDevice that wakes waiters (timeline/notifier.h). It sleeps in
 // vkWaitSemaphores: https://registry.khronos.org/vulkan/specs/1.3/html/chap7.html
 //
-// Where a wait for any of several semaphores would keep a core busy (PhysicalDevice), the thread
-// waits for one lane at a time, and begins anew after a time that grows while nothing happens. A
-// call, or another lane, is then seen up to kLongestTurn late.
+// If a wait for any of several semaphores would keep a core busy (PhysicalDevice::sleeps_for_any),
+// the thread waits for one lane at a time. Each turn ends after a time limit, which grows while
+// nothing happens. A call, or the progress of another lane, is then noticed up to kLongestTurn
+// late.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +44,7 @@ class SemaphoreWaits {
   Status loss() const;
 
  private:
-  // Nanoseconds. A turn costs 5 us of processor time, which is little of the longest.
+  // Nanoseconds. A turn costs 5 us of processor time, a small part of the longest turn.
   static constexpr std::uint64_t kShortestTurn = 50'000;
   static constexpr std::uint64_t kLongestTurn = 1'000'000;
 

@@ -13,8 +13,8 @@
 namespace halyard::inline v0::vulkan {
 namespace {
 
-// For functions that give a count first and then the elements. The count may grow between the two
-// calls.
+// Calls functions that return first a count and then the elements. The count may grow between the
+// two calls.
 template <class T, class F>
 Result<std::vector<T>> list(const char* call, F&& get) {
   std::vector<T> all;
@@ -59,7 +59,7 @@ void find_memory(const Functions& vk, PhysicalDevice& device) {
   }
 }
 
-// Its own clock, and the one of base::Clock::steady, can be read together.
+// Tests whether the device's clock and base::Clock::steady can be read together.
 Status find_clocks(const Functions& vk, PhysicalDevice& device) {
   if (vk.vkGetPhysicalDeviceCalibrateableTimeDomainsEXT.pointer == nullptr) return {};
   HALYARD_ASSIGN_OR_RETURN(
@@ -89,7 +89,7 @@ VkExternalMemoryFeatureFlags external_features(const Functions& vk, VkPhysicalDe
   return found.externalMemoryProperties.externalMemoryFeatures;
 }
 
-// What it can do with timelines as opaque file descriptors.
+// The device's support for timelines as opaque file descriptors.
 VkExternalSemaphoreFeatureFlags timeline_features(const Functions& vk, VkPhysicalDevice device) {
   VkSemaphoreTypeCreateInfo type = {};
   type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
@@ -123,7 +123,7 @@ Status describe(const Functions& vk, PhysicalDevice& device) {
   if (version < VK_API_VERSION_1_3) {
     lacks(false, base::format("Vulkan 1.3 (it has {}.{})", VK_API_VERSION_MAJOR(version),
                               VK_API_VERSION_MINOR(version)));
-    return {};  // structures of 1.3 are unknown to it
+    return {};  // it does not know structures of 1.3
   }
 
   HALYARD_ASSIGN_OR_RETURN(const std::vector<VkExtensionProperties> extensions,
@@ -178,7 +178,8 @@ Status describe(const Functions& vk, PhysicalDevice& device) {
   vk.vkGetPhysicalDeviceProperties2(device.handle, &properties);
   device.import_alignment = host.minImportedHostPointerAlignment;
   device.max_push_descriptors = push.maxPushDescriptors;
-  // Where Mesa emulates timelines (vk_sync_timeline), a wait for any of several is a loop of polls.
+  // If Mesa emulates timelines (vk_sync_timeline), a wait for any of several semaphores is a
+  // polling loop.
   device.sleeps_for_any = v12.driverID != VK_DRIVER_ID_MESA_LLVMPIPE;
   device.max_buffer_size = std::min(v13.maxBufferSize, v11.maxMemoryAllocationSize);
 

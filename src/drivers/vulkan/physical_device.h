@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PhysicalDevice: what one device of Vulkan has, and what it lacks to be a device of Halyard.
+// PhysicalDevice: properties of one Vulkan device, and the requirements of Halyard that it lacks.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace halyard::inline v0::vulkan {
 
-// Of all buffers of this driver.
+// The usage of all buffers of this driver.
 inline constexpr VkBufferUsageFlags kBufferUsage =
     VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
     VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT |
@@ -31,33 +31,35 @@ struct PhysicalDevice {
 
   VkPhysicalDevice handle = VK_NULL_HANDLE;
   std::string name;
-  // Of the device and its driver, as caches of pipelines have them.
+  // The device and its driver, as pipeline caches identify them.
   std::uint32_t vendor = 0, device = 0, driver_version = 0;
   std::uint8_t cache_uuid[VK_UUID_SIZE] = {};
-  // What it lacks, in words: "timelineSemaphore, bufferDeviceAddress". Empty: it can be opened.
+  // The requirements that the device lacks, such as "timelineSemaphore, bufferDeviceAddress". If
+  // empty, it can be opened.
   std::string lacks;
 
   VkPhysicalDeviceLimits limits{};
   VkPhysicalDeviceMemoryProperties memory{};
   std::uint64_t max_buffer_size = 0;
   std::uint64_t memory_size = 0;           // of the heaps that are the device's own
-  std::uint64_t import_alignment = 0;      // of host memory; 0: it lacks the extension
+  std::uint64_t import_alignment = 0;      // of host memory; 0: the extension is missing
   std::uint32_t max_push_descriptors = 0;  // 0: no foreign kernels
   bool calibrated_timestamps = false;      // of its own clock and the host's
-  // What it can do with buffers of that kind of memory: VkExternalMemoryFeatureFlagBits.
+  // What the device supports for buffers with memory of each kind: VkExternalMemoryFeatureFlagBits.
   VkExternalMemoryFeatureFlags by_descriptor = 0;  // an opaque file descriptor
   VkExternalSemaphoreFeatureFlags timelines_by_descriptor = 0;
   VkExternalMemoryFeatureFlags of_host = 0;  // memory of the host
   bool is_cpu = false;                       // VK_PHYSICAL_DEVICE_TYPE_CPU: lavapipe
   // Elements of 8 and 16 bits in buffers: storageBuffer8BitAccess, storageBuffer16BitAccess.
   bool stores_8_bits = false, stores_16_bits = false;
-  // Its kernels may copy single bytes (stores_8_bits), and are worth more than recording again.
-  // Not on a CPU: lavapipe records a copy in 0.3 us, and its kernel takes 100 times memcpy's time.
+  // The builtin kernels can copy single bytes (stores_8_bits), and are faster than recording again.
+  // False on a CPU: lavapipe records a copy in 0.3 us, and its kernel takes 100 times as long as
+  // memcpy.
   bool copies_by_kernel = false;
-  // VK_SEMAPHORE_WAIT_ANY_BIT sleeps. False: it keeps a core busy until one is reached.
+  // Whether a wait with VK_SEMAPHORE_WAIT_ANY_BIT sleeps. If not, it keeps a core busy.
   bool sleeps_for_any = true;
   QueueFamily compute;  // without graphics, if there is such a family
-  QueueFamily copy;     // neither compute nor graphics; else the same as `compute`
+  QueueFamily copy;     // neither compute nor graphics, or the same as `compute`
 };
 
 // All devices of the instance.

@@ -19,7 +19,8 @@ Result<base::DiskCache> open_disk() {
   return base::DiskCache::open(folder, base::DiskCache::kDefaultMaxBytes);
 }
 
-// Whether a cache of this device begins so. Vulkan checks it, too; not all drivers do it well.
+// Whether the bytes have the cache header of this device. Vulkan also checks it, but not all
+// drivers do so well.
 bool is_of(const PhysicalDevice& physical, std::span<const std::byte> bytes) noexcept {
   VkPipelineCacheHeaderVersionOne header;
   if (bytes.size() < sizeof header) return false;
@@ -67,7 +68,7 @@ void PipelineCache::close(NativeDevice& device) {
   const Functions& vk = device.vk();
   std::size_t size = 0;
   base::Array<std::byte> bytes;
-  // It does not grow between the two calls: nothing else uses it.
+  // The cache does not grow between the two calls, since nothing else uses it.
   if (vk.vkGetPipelineCacheData(device.handle(), cache_, &size, nullptr) == VK_SUCCESS &&
       bytes.grow(size) &&
       vk.vkGetPipelineCacheData(device.handle(), cache_, &size, bytes.data()) == VK_SUCCESS) {

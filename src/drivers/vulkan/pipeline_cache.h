@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PipelineCache: what Vulkan's driver has compiled for a VkDevice, kept on disk between processes
+// PipelineCache: the pipelines that Vulkan's driver has compiled for a VkDevice, cached on disk
 // (base/disk_cache.h, in base::default_cache_folder()).
 //
 //     first kernel      entry of this device and driver ──> vkCreatePipelineCache
-//     device destroyed  vkGetPipelineCacheData ──> entry, if there is more than there was
+//     device destroyed  vkGetPipelineCacheData ──> entry, if it has grown
 //
-// Nothing fails for want of it: without a folder, or with an entry that is damaged or another
-// device's, kernels are compiled anew. Of processes that run at the same time the last one's entry
-// stays.
+// The cache is optional: without a folder, or if the entry is damaged or belongs to another device,
+// kernels are compiled again. If several processes run at the same time, the entry of the last to
+// end stays.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@ struct PhysicalDevice;
 
 class PipelineCache {
  public:
-  // The entry's name: of the physical device and its driver, both with versions.
+  // The key of the entry: the physical device and its driver, both with versions.
   static base::ContentHash key_of(const PhysicalDevice& physical) noexcept;
 
-  // Opened by the first call. VK_NULL_HANDLE: there is none. Thread-safe.
+  // The first call opens the cache. VK_NULL_HANDLE if there is none. Thread-safe.
   VkPipelineCache get(NativeDevice& device);
-  // Stores what is new, and destroys it. Nothing uses it any more.
+  // Stores the cache if it has changed, and destroys it. Precondition: nothing uses it any more.
   void close(NativeDevice& device);
 
  private:

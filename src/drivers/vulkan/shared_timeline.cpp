@@ -86,7 +86,7 @@ Status SharedTimeline::signal(std::uint64_t value) {
 }
 
 Status SharedTimeline::wait(std::uint64_t value, Nanoseconds deadline) {
-  // A loss that another call has found ends the wait after that.
+  // If another call finds a loss, the wait ends after at most this time.
   constexpr Nanoseconds kSlice = 250'000'000;
   VkSemaphoreWaitInfo info = {};
   info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;

@@ -14,8 +14,8 @@ namespace halyard::inline v0::vulkan {
 
 class SharedTimeline final : public hal::SharedTimelineImpl {
  public:
-  // Errors: kUnimplemented in words, kResourceExhausted, kInvalidArgument for a descriptor or an
-  // initial value that cannot be used. import() takes the descriptor if it succeeds.
+  // Both return kUnimplemented with the reason, kResourceExhausted, and kInvalidArgument for a
+  // descriptor or an initial value that cannot be used. import() takes the descriptor on success.
   static Result<Ref<hal::SharedTimelineImpl>> create(Ref<NativeDevice> device,
                                                      std::uint64_t initial);
   static Result<Ref<hal::SharedTimelineImpl>> import(Ref<NativeDevice> device, int descriptor);

@@ -31,7 +31,7 @@ Status Stamping::begin(NativeDevice& device, VkCommandBuffer buffer, trace::Stam
   by_ = by;
   stamped_ = 0;
   if (by == StampedBy::kDevice) {
-    // By the host: a queue that only copies has no vkCmdResetQueryPool.
+    // Reset on the host, since a queue that only copies does not support vkCmdResetQueryPool.
     device.vk().vkResetQueryPool(device.handle(), queries_, 0, needed);
   } else if (Status status = now(device, stamps, ticks_[0]); !status.ok()) {
     stamps_ = nullptr;
@@ -82,7 +82,7 @@ Status Stamping::collect(NativeDevice& device) noexcept {
                                           VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
         "vkGetQueryPoolResults"));
   } else {
-    std::uint64_t end = ticks_[0];  // stays if the clock cannot be read now
+    std::uint64_t end = ticks_[0];  // used if the clock cannot be read now
     (void)now(device, stamps, end);
     HALYARD_RETURN_IF_ERROR(device.loss());
     for (std::uint32_t i = 1; i < stamped_; ++i) ticks_[i] = end;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Stamping: time stamps of one traced submission and its commands, written by the device into
-// queries and read when the lane has passed it.
+// Stamping: time stamps of one traced submission and its commands. The device writes them into
+// queries, which are read when the lane has passed the submission.
 //
 //     command buffer   stamp 0, command, stamp 1, command, stamp 2 ... stamp n
 //     noted            submission 0 .. n; command i from stamp i to stamp i + 1
 //
-// In the device's ticks where its clock can be read beside the host's
-// (VK_EXT_calibrated_timestamps). Where the queue writes no stamps the host does, in the same
-// clock: from the issue until it sees the end.
+// Stamps are in the device's ticks if its clock can be read together with the host's
+// (VK_EXT_calibrated_timestamps). If the queue cannot write stamps, the host takes them in the same
+// clock: at the issue, and when it sees the end.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +25,15 @@ enum class StampedBy : std::uint8_t {
   kHost,         // the host, in its own time: the device's clock cannot be read
 };
 
-// Of one slot of a lane. begin(), command() and end() by the issuer; collect() by the poller, when
-// the lane has passed the submission and before it says so.
+// Belongs to one slot of a lane. The issuer calls begin(), command() and end(). The poller calls
+// collect() when the lane has passed the submission, before it reports that.
 class Stamping {
  public:
   Stamping() noexcept = default;
   Stamping(const Stamping&) = delete;
   Stamping& operator=(const Stamping&) = delete;
 
-  // For a submission of up to `commands` commands. kResourceExhausted: then nothing is stamped.
+  // Begins a submission of up to `commands` commands. On kResourceExhausted nothing is stamped.
   Status begin(NativeDevice& device, VkCommandBuffer buffer, trace::Stamps& stamps,
                std::uint32_t commands, StampedBy by);
   void command(NativeDevice& device, VkCommandBuffer buffer, const trace::Label& label) noexcept;
@@ -41,14 +41,14 @@ class Stamping {
 
   // Does nothing for a submission that is not traced.
   Status collect(NativeDevice& device) noexcept;
-  // The submission was not issued, or the slot has another one.
+  // Drops the submission: it was not issued, or the slot has another submission.
   void forget() noexcept { stamps_ = nullptr; }
 
   void close(NativeDevice& device) noexcept;
 
  private:
   void stamp(NativeDevice& device, VkCommandBuffer buffer) noexcept;
-  // By the host.
+  // Reads the clock on the host.
   Status now(NativeDevice& device, const trace::Stamps& stamps, std::uint64_t& ticks) noexcept;
 
   trace::Stamps* stamps_ = nullptr;

@@ -10,7 +10,7 @@
 
 namespace halyard::inline v0::vulkan {
 
-// `exported`: by which handles; 0: none. kResourceExhausted, kDeviceLost.
+// `exported`: the handle types for export, or 0. Returns kResourceExhausted or kDeviceLost.
 inline Status create_timeline(NativeDevice& device, VkSemaphore& semaphore,
                               std::uint64_t initial = 0,
                               VkExternalSemaphoreHandleTypeFlags exported = 0) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the driver's own kernels share: the argument block (builtin_kernels.h has it in C++), and
-// addresses as two words, since devices may lack shaderInt64.
+// Common code of the driver's own kernels: the argument block (BuiltinBlock in builtin_kernels.h),
+// and addresses as two words, since devices may lack shaderInt64.
 //
-// An invocation works on 16 bytes that begin at a multiple of 16 of the target, and goes on by the
-// whole grid. Bytes at the target's ends are stored one by one: a word there may be another
-// command's, too.
+// An invocation works on 16 bytes at a multiple of 16 of the target's address, and then advances by
+// the whole grid. Bytes at the ends of the target are stored one by one, since another command may
+// write other bytes of the same word.
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_buffer_reference_uvec2 : require
 #extension GL_EXT_shader_8bit_storage : require
@@ -48,7 +48,7 @@ bool less(uvec2 a, uvec2 b) {
   return a.y < b.y || (a.y == b.y && a.x < b.x);
 }
 
-// Where this invocation begins, and how far it goes on.
+// The first position of this invocation, and its stride.
 uvec2 first_quad(uvec2 target) {
   return plus(uvec2(target.x & ~15u, target.y), gl_GlobalInvocationID.x * 16u);
 }

@@ -19,8 +19,8 @@ void main() {
   for (uvec2 at = first_quad(target); less(at, end); at = plus(at, stride())) {
     const uvec2 from = plus(at, to_source);
     const uvec2 words = minus(from, uvec2(skip, 0u));
-    // Where words are not aligned alike five hold the 16 bytes; those at the source's ends have
-    // bytes that are not its own.
+    // If source and target have different alignments, five words hold the 16 bytes. Words at the
+    // source's ends also contain bytes outside of it.
     const bool whole = !less(at, target) && !less(end, plus(at, 16u)) &&
                        (skip == 0u || (!less(words, source) && !less(source_end, plus(words, 20u))));
     if (whole) {

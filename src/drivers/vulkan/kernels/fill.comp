@@ -8,7 +8,7 @@
 void main() {
   const uvec2 target = block.target;
   const uvec2 end = plus(target, block.size);
-  // The pattern as an aligned word has it.
+  // The pattern, rotated to the alignment of a word.
   const uint turn = 8u * (target.x & 3u);
   const uint pattern = block.pattern;
   const uint word = turn == 0u ? pattern : (pattern << turn) | (pattern >> (32u - turn));
