@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -241,6 +242,8 @@ class MetalCallSites : public ::testing::Test {
   Ran run(const Program& program, const Fault& fault) {
     sim::metal::Options options;
     options.prints = options.aborts = false;
+    options.wait_timeout =
+        2 * std::chrono::nanoseconds(kPatience).count();  // a wait on the device hangs before
     if (!program.has_device) options.devices.clear();
     sim::metal::begin_process(options);
     faults_.plan(fault);
