@@ -147,7 +147,7 @@ Status use_memory() {
 
 // Memory of the user's own is released once, or was refused.
 Status lend_memory() {
-  alignas(hal::Device::kImportAlignment) static std::byte bytes[4096];
+  alignas(16384) static std::byte bytes[16384];  // whole pages of Apple's
   static std::atomic<int> released;
   released = 0;
   bool taken = false;
@@ -242,6 +242,8 @@ class MetalCallSites : public ::testing::Test {
   Ran run(const Program& program, const Fault& fault) {
     sim::metal::Options options;
     options.prints = options.aborts = false;
+    options.adversities = sim::metal::Adversities::all();
+    options.adversities.small_pipelines = false;
     options.wait_timeout =
         2 * std::chrono::nanoseconds(kPatience).count();  // a wait on the device hangs before
     if (!program.has_device) options.devices.clear();
