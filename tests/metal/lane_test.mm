@@ -14,6 +14,7 @@
 
 #include "base/failing_calls.h"
 #include "base/keep_for_good.h"
+#include "drivers/metal/functions.h"
 #include "metal/metal_test_util.h"
 #include "trace/tracer.h"
 
@@ -188,6 +189,36 @@ TEST_F(MetalLane, LanesEndWithArmingsThatAreNeverReached) {
     if (i % 2 == 0) sched_yield();
     EXPECT_EQ(notify.count, 0);
   }
+}
+
+// Metal cannot be asked to forget a block.
+TEST_F(MetalLane, EndsOnceNoBlockUsesIt) {
+  struct Used final : Watched {
+    std::uint64_t look() noexcept override {
+      is_used = true;
+      while (!may_go) sched_yield();
+      return 1;
+    }
+    bool ended() const noexcept override { return false; }
+    std::atomic<bool> is_used{false}, may_go{false};
+  } lane;
+  NativeDevice& device = native().device();
+  const Ref<Watch> watch = device.notifier().add(lane, new_shared_event(device.handle())).value();
+  CountingNotify notify;
+  watch->arm(1, notify);
+  raise(watch->event(), 1);
+  while (!lane.is_used) sched_yield();
+  std::atomic<bool> is_detached{false};
+  std::thread ends([&] {
+    const ScopedPool pool;
+    device.notifier().remove(*watch);
+    watch->detach();
+    is_detached = true;
+  });
+  for (int i = 0; i < 1000; ++i) sched_yield();
+  EXPECT_FALSE(is_detached);
+  lane.may_go = true;
+  ends.join();
 }
 
 TEST_F(MetalLane, AnAbandonedLaneStopsWithTheWorkThatRunsAndTouchesNothingAfterwards) {

@@ -305,8 +305,14 @@ TEST_P(MetalRecording, OfManyCommandsIsSplit) {
   const hal::Operation operation = replay(*prepared, 0, nullptr);
   timeline::Issue issue{.waits = {}, .operation = &operation, .sequence = 1, .want_marker = false};
   issue.commands = {.first = 0, .count = 4};
+  // Another lane waits for all of them.
+  const auto behind = native().lane();
+  const auto z = words(0);
+  const hal::Operation copy = command(hal::Command(hal::CopyCommand{whole(y), whole(z)}));
   ASSERT_EQ(lane->issue({&issue, 1}, timeline::Doorbell::kRing).count, 1u);
-  wait_until(*lane, 1);
+  ASSERT_EQ(metal::issue(*behind, copy, 1, {Edge{lane.get(), 1}}).count, 1u);
+  wait_until(*behind, 1);
+  EXPECT_EQ(of(z)[kWords - 1], expected);
   EXPECT_EQ(of(y)[kWords - 1], expected);
   std::ranges::fill(of(y), 1u);
   issue.sequence = 2;
