@@ -2,6 +2,7 @@
 //
 // Queue: host threads that wait until everything submitted so far has ended, or until the backlog
 // has room.
+#include <algorithm>
 #include <limits>
 
 #include "base/format.h"
@@ -85,7 +86,8 @@ bool Queue::wait_here(Nanoseconds until, F&& next_step) noexcept {
       spin.pause();
     } else if (parker.prepare() != epoch) {
       // Woken before it slept: the lane is there already, and another thread is retiring it. That
-      // one must run.
+      // one must run. Or the lane has no memory to arm with: look as often as a sleeper does.
+      look_at = std::min(look_at, now + Engine::kLookInterval);
       spin.pause();
     } else {
       look_at = now + Engine::kLookInterval;  // rule 23

@@ -182,7 +182,9 @@ Status Waiter::wait(Deadline deadline) {
     if (look(outcome) == Outcome::kDone) return outcome;
     if (parker_->prepare() != epoch) {
       // Woken before it slept: the lane is there already, or has a fault, and another thread is
-      // about to say so. That one must run.
+      // about to say so. That one must run. Or the lane has no memory to arm with: look as often
+      // as a sleeper does.
+      look_at = std::min(look_at, engine_.clock().now() + Engine::kLookInterval);
       spin.pause();
       continue;
     }

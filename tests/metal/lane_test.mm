@@ -14,6 +14,7 @@
 
 #include "base/failing_calls.h"
 #include "base/keep_for_good.h"
+#include "drivers/metal/functions.h"
 #include "metal/metal_test_util.h"
 #include "trace/tracer.h"
 
@@ -72,12 +73,22 @@ TEST_P(MetalOrder, AnEdgeHoldsWorkBack) {
 TEST_P(MetalOrder, WaitsForEachOfSeveralEdges) {
   Gate first(native()), second(native()), third(native());
   const auto lane = native().lane();
-  ASSERT_EQ(issue(*lane, kBarrier, 1, {first.at(1), second.at(1), third.at(1)}).count, 1u);
+  const auto memory = native().memory(4);
+  std::fill_n(memory->host_pointer(), 4, std::byte{0});
+  const hal::Operation write = fill(memory, ~0u);
+  ASSERT_EQ(issue(*lane, write, 1, {first.at(1), second.at(1), third.at(1)}).count, 1u);
   first.open(1);
   third.open(1);
+  // Time for the device to begin too early.
+  for (std::uint64_t i = 2; i <= 50; ++i) {
+    first.open(i);
+    wait_until(first.lane(), i);
+  }
   EXPECT_EQ(lane->poll().sequence, 0u);
+  EXPECT_EQ(memory->host_pointer()[0], std::byte{0});
   second.open(1);
   wait_until(*lane, 1);
+  EXPECT_EQ(memory->host_pointer()[0], std::byte{0xff});
 }
 
 TEST_P(MetalOrder, RunsLanesWithEdgesBothWays) {
@@ -180,6 +191,36 @@ TEST_F(MetalLane, LanesEndWithArmingsThatAreNeverReached) {
   }
 }
 
+// Metal cannot be asked to forget a block.
+TEST_F(MetalLane, EndsOnceNoBlockUsesIt) {
+  struct Used final : Watched {
+    std::uint64_t look() noexcept override {
+      is_used = true;
+      while (!may_go) sched_yield();
+      return 1;
+    }
+    bool ended() const noexcept override { return false; }
+    std::atomic<bool> is_used{false}, may_go{false};
+  } lane;
+  NativeDevice& device = native().device();
+  const Ref<Watch> watch = device.notifier().add(lane, new_shared_event(device.handle())).value();
+  CountingNotify notify;
+  watch->arm(1, notify);
+  raise(watch->event(), 1);
+  while (!lane.is_used) sched_yield();
+  std::atomic<bool> is_detached{false};
+  std::thread ends([&] {
+    const ScopedPool pool;
+    device.notifier().remove(*watch);
+    watch->detach();
+    is_detached = true;
+  });
+  for (int i = 0; i < 1000; ++i) sched_yield();
+  EXPECT_FALSE(is_detached);
+  lane.may_go = true;
+  ends.join();
+}
+
 TEST_F(MetalLane, AnAbandonedLaneStopsWithTheWorkThatRunsAndTouchesNothingAfterwards) {
   const auto lane = native().lane();
   const auto memory = native().memory(1u << 16);
@@ -195,6 +236,26 @@ TEST_F(MetalLane, AnAbandonedLaneStopsWithTheWorkThatRunsAndTouchesNothingAfterw
   EXPECT_EQ(refused.count, 0u);
   EXPECT_FALSE(refused.busy);
   EXPECT_EQ(refused.status.message(), "gone");
+}
+
+// Its device is not lost, but it may wait for one that is, and others for it.
+TEST_F(MetalLane, WhatWaitsForAnAbandonedLaneThatDoesNotEndIsLetGo) {
+  sets_events_ = true;
+  sim::metal::Options options;
+  options.wait_timeout = 100'000'000'000;  // longer than the test
+  begin(options);
+  {
+    Gate gate(native());
+    const auto lane = native().lane(), behind = native().lane();
+    ASSERT_EQ(issue(*lane, kBarrier, 1, {gate.at(1)}).count, 1u);
+    ASSERT_EQ(issue(*behind, kBarrier, 1, {Edge{lane.get(), 1}}).count, 1u);
+    const Status gone(StatusCode::kDeviceLost, "gone");
+    EXPECT_EQ(lane->abandon(gone, 0), timeline::Abandoned::kStopping);
+    EXPECT_EQ(lane->abandon(gone, 1), timeline::Abandoned::kStopping);
+    EXPECT_EQ(stop(*behind), timeline::Abandoned::kStopped);
+    gate.open(1);
+    EXPECT_EQ(stop(*lane), timeline::Abandoned::kStopped);
+  }
 }
 
 TEST_F(MetalLane, WorkThatDoesNotEndIsLeftRunningAndNotifiesNoMore) {
@@ -254,8 +315,10 @@ TEST_P(MetalOrder, FillsAndCopiesAtEveryAlignment) {
         const std::uint64_t whole = length / pattern_size * pattern_size;
         const hal::Operation write = command(
             hal::Command(hal::FillCommand{range(from, offset, whole), 0x0403'0201, pattern_size}));
-        const hal::Operation copy = command(hal::Command(
-            hal::CopyCommand{range(from, offset, length), range(to, 7 - offset, length)}));
+        // Both at whole words, or both not.
+        const std::uint64_t begin = offset % 4 == 0 ? 8 - offset : 7 - offset;
+        const hal::Operation copy = command(
+            hal::Command(hal::CopyCommand{range(from, offset, length), range(to, begin, length)}));
         ASSERT_EQ(issue(*lane, write, ++sequence).count, 1u);
         ASSERT_EQ(issue(*lane, copy, ++sequence).count, 1u);
         wait_until(*lane, sequence);
@@ -263,7 +326,6 @@ TEST_P(MetalOrder, FillsAndCopiesAtEveryAlignment) {
           const bool filled = i >= offset && i < offset + whole;
           const auto byte = filled ? std::byte((i - offset) % pattern_size + 1) : std::byte{0xee};
           ASSERT_EQ(from->host_pointer()[i], byte) << offset << ' ' << length << ' ' << i;
-          const std::uint64_t begin = 7 - offset;
           const bool copied = i >= begin && i < begin + length;
           ASSERT_EQ(to->host_pointer()[i],
                     copied ? from->host_pointer()[i - begin + offset] : std::byte{0xdd})

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include "drivers/metal/command_buffer.h"
 #include "metal/metal_test_util.h"
 
 namespace halyard::metal {
@@ -27,6 +28,7 @@ class MetalLoss : public MetalTest, public ::testing::WithParamInterface<FailedS
     options.adversities.slow_completion = true;
     options.adversities.out_of_order = true;
     options.faults_until_revoked = 0;
+    options.wait_timeout = 100'000'000'000;  // longer than a test: a wait that nobody ends hangs
     begin(options);
   }
 };
@@ -69,7 +71,11 @@ TEST_P(MetalLoss, WorkThatWaitedForWhatFailedIsNeverDone) {
   EXPECT_EQ(fault_of(*consumer).native_error(), "MTLCommandBufferErrorOutOfMemory");
   EXPECT_EQ(consumer->poll().sequence, 0u);
   EXPECT_EQ(between->poll().sequence, 0u);
-  for (Lane* each : {consumer.get(), between.get(), producer.get()}) {
+  // What a lane waits for is let go when the lane in front of it is asked to stop.
+  const Status gone(StatusCode::kDeviceLost, "gone");
+  (void)consumer->abandon(gone, 0);
+  (void)between->abandon(gone, 0);
+  for (Lane* each : {producer.get(), between.get(), consumer.get()}) {
     EXPECT_EQ(stop(*each), timeline::Abandoned::kStopped);
   }
 }
@@ -84,6 +90,29 @@ TEST_P(MetalLoss, NoWaiterOfTheDeviceIsLeftBehindTheLostLane) {
   (void)fault_of(*consumer);
   EXPECT_EQ(stop(*producer), timeline::Abandoned::kStopped);
   EXPECT_EQ(stop(*consumer), timeline::Abandoned::kStopped);
+}
+
+// The first one fails; the last one is let go by its signal, or by hand, and ends well.
+TEST_P(MetalLoss, ASubmissionOfSeveralBuffersIsDoneByNoneOfThem) {
+  fail(1, kPageFault);
+  Native in_parts({.page = 16384, .split_after = 1});
+  const auto memory = in_parts.memory(64);
+  const hal::Command commands[] = {
+      hal::Command(hal::FillCommand{range(memory, 0, 16), 1, 4}), hal::Command(),
+      hal::Command(hal::FillCommand{range(memory, 16, 16), 2, 4}), hal::Command(),
+      hal::Command(hal::FillCommand{range(memory, 32, 16), 3, 4})};
+  const hal::RecordedCommands recording{.commands = commands, .edges = {}};
+  const auto prepared = CommandBuffer::create(in_parts.heap(), recording).value();
+  hal::Operation replay;
+  replay.kind = hal::OperationKind::kExecute;
+  replay.native = prepared.get();
+  const auto lane = in_parts.lane();
+  timeline::Issue issue{.waits = {}, .operation = &replay, .sequence = 1, .want_marker = false};
+  issue.commands = {.first = 0, .count = 3};
+  ASSERT_EQ(lane->issue({&issue, 1}, timeline::Doorbell::kRing).count, 1u);
+  EXPECT_EQ(fault_of(*lane).native_error(), "MTLCommandBufferErrorPageFault");
+  EXPECT_EQ(lane->poll().sequence, 0u);
+  EXPECT_EQ(stop(*lane), timeline::Abandoned::kStopped);
 }
 
 TEST_P(MetalLoss, OfAnotherDeviceHoldsWorkBackUntilThatIsStopped) {

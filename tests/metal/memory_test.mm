@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
+#include <thread>
 
 #include "base/failing_calls.h"
 #include "metal/metal_test_util.h"
@@ -98,6 +100,19 @@ TEST_P(MetalMemory, ImportsPagesInPlace) {
   EXPECT_EQ(pages[1099], std::byte{5});
   EXPECT_EQ(pages[1100], std::byte{0});
   std::free(pages);
+}
+
+// Whoever drops the last reference may be any thread: Metal's objects use a pool when they end.
+TEST_P(MetalMemory, AndAllElseMayEndOnAThreadWithoutAPool) {
+  auto native =
+      std::make_unique<Native>(DeviceOptions{.page = 16384, .uses_heaps = true, .split_after = 64});
+  auto memory = native->memory(4096, MemoryType::kDeviceLocal);
+  auto lane = native->lane();
+  ASSERT_EQ(issue(*lane, fill(memory, 1), 1).count, 1u);
+  wait_until(*lane, 1);
+  std::thread([&] { lane = nullptr; }).join();
+  std::thread([&] { memory = nullptr; }).join();
+  std::thread([&] { native = nullptr; }).join();
 }
 
 TEST_P(MetalMemory, ComesFromHeapsIfThatIsChosen) {

@@ -5,15 +5,20 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "drivers/metal/command_buffer.h"
 #include "drivers/metal/executable.h"
+#include "drivers/metal/functions.h"
 #include "metal/metal_test_util.h"
 
 namespace halyard::metal {
@@ -22,13 +27,20 @@ namespace {
 constexpr std::uint32_t kWords = 64;
 constexpr std::uint32_t kMix = 0, kMany = 1;
 
-// Once as it comes, once with all that Apple's documents permit.
-class MetalRecording : public MetalTest, public ::testing::WithParamInterface<bool> {
+enum class On : std::uint8_t { kDevice, kAdverseDevice, kDiscreteDevice };
+std::string name_of(On device) {
+  constexpr const char* kNames[] = {"ADevice", "AnAdverseDevice", "AnAdverseDiscreteDevice"};
+  return kNames[static_cast<int>(device)];
+}
+
+// Once as it comes, once with all that Apple's documents permit, and on a GPU of another vendor.
+class MetalRecording : public MetalTest, public ::testing::WithParamInterface<On> {
  protected:
   void SetUp() override {
     sim::metal::Options options;
-    if (GetParam()) options.adversities = sim::metal::Adversities::all();
+    if (GetParam() != On::kDevice) options.adversities = sim::metal::Adversities::all();
     options.adversities.small_pipelines = false;  // in a test of its own
+    if (GetParam() == On::kDiscreteDevice) options.devices = {sim::metal::DeviceKind::kDiscrete};
     begin(options);
   }
   void TearDown() override {
@@ -92,9 +104,9 @@ class MetalRecording : public MetalTest, public ::testing::WithParamInterface<bo
  private:
   Ref<hal::ExecutableImpl> executable_;
 };
-INSTANTIATE_TEST_SUITE_P(Of, MetalRecording, ::testing::Bool(), [](const auto& which) {
-  return std::string(which.param ? "AnAdverseDevice" : "ADevice");
-});
+INSTANTIATE_TEST_SUITE_P(Of, MetalRecording,
+                         ::testing::Values(On::kDevice, On::kAdverseDevice, On::kDiscreteDevice),
+                         [](const auto& which) { return name_of(which.param); });
 
 hal::Operation replay(const hal::NativeCommands& commands, std::uint32_t instance,
                       const hal::BoundRange* table) {
@@ -151,6 +163,71 @@ TEST_P(MetalRecording, EachInstanceHasItsOwnArguments) {
   for (std::uint32_t i = 0; i < CommandBuffer::kInstances; ++i) {
     EXPECT_EQ(of(targets[i])[0], i * 3 + 12);
   }
+}
+
+TEST_P(MetalRecording, DispatchesInFlightHaveTheirOwnArguments) {
+  Gate gate(native());
+  const auto lane = native().lane();
+  const auto x = words(5);
+  std::vector<Ref<DeviceMemory>> targets;
+  std::vector<hal::CommandRange> bindings;
+  std::vector<hal::Operation> operations;
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    targets.push_back(words(i));
+    bindings.push_back(whole(x));
+    bindings.push_back(whole(targets.back()));
+  }
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    operations.push_back(command(mix(std::span(bindings).subspan(2 * i, 2), kConstants)));
+  }
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    ASSERT_EQ(issue(*lane, operations[i], i + 1, {gate.at(1)}).count, 1u);
+  }
+  gate.open(1);
+  wait_until(*lane, 4);
+  for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ(of(targets[i])[0], i * 3 + 12);
+}
+
+// Of one encoder: read by the first dispatch, written by the second.
+TEST_P(MetalRecording, MemoryIsReadAndThenWritten) {
+  const auto lane = native().lane();
+  const auto x = words(5), y = words(1);
+  const hal::CommandRange bindings[] = {whole(x), whole(y)}, back[] = {whole(y), whole(x)};
+  const hal::Command commands[] = {mix(bindings, kConstants), hal::Command(),
+                                   mix(back, kConstants)};
+  const hal::RecordedCommands recording{.commands = commands, .edges = {}};
+  const auto prepared = prepare(recording);
+  ASSERT_EQ(issue(*lane, replay(*prepared, 0, nullptr), 1).count, 1u);
+  wait_until(*lane, 1);
+  EXPECT_EQ(of(y)[7], 15u);
+  EXPECT_EQ(of(x)[7], 5u * 3 + 15 + 7);
+}
+
+// More buffers than there is room for: none of them is made, as the last would block.
+TEST_P(MetalRecording, OfSeveralBuffersIsBusyUntilThereIsRoomForAll) {
+  Native in_parts({.page = 16384, .split_after = 1});
+  Gate gate(in_parts);
+  const auto memory = in_parts.memory(64);
+  const hal::Command fill_all(hal::FillCommand{range(memory, 0, 64), 1, 4});
+  const hal::Command commands[] = {fill_all, hal::Command(), fill_all, hal::Command(), fill_all};
+  const hal::RecordedCommands recording{.commands = commands, .edges = {}};
+  const auto prepared = CommandBuffer::create(in_parts.heap(), recording).value();
+  const hal::Operation operation = replay(*prepared, 0, nullptr);
+  const auto lane = in_parts.lane();
+  std::uint64_t sequence = 0;
+  while (sequence < kMaxInFlight - 2) {
+    ASSERT_EQ(issue(*lane, kBarrier, ++sequence, {gate.at(1)}).count, 1u);
+  }
+  timeline::Issue whole{
+      .waits = {}, .operation = &operation, .sequence = sequence + 1, .want_marker = false};
+  whole.commands = {.first = 0, .count = 3};
+  const auto refused = lane->issue({&whole, 1}, timeline::Doorbell::kRing);
+  EXPECT_EQ(refused.count, 0u);
+  EXPECT_TRUE(refused.busy);
+  gate.open(1);
+  wait_until(*lane, sequence);
+  EXPECT_EQ(lane->issue({&whole, 1}, timeline::Doorbell::kRing).count, 1u);
+  wait_until(*lane, sequence + 1);
 }
 
 TEST_P(MetalRecording, AReplayWritesTheBindingsThatHaveChanged) {
@@ -229,8 +306,14 @@ TEST_P(MetalRecording, OfManyCommandsIsSplit) {
   const hal::Operation operation = replay(*prepared, 0, nullptr);
   timeline::Issue issue{.waits = {}, .operation = &operation, .sequence = 1, .want_marker = false};
   issue.commands = {.first = 0, .count = 4};
+  // Another lane waits for all of them.
+  const auto behind = native().lane();
+  const auto z = words(0);
+  const hal::Operation copy = command(hal::Command(hal::CopyCommand{whole(y), whole(z)}));
   ASSERT_EQ(lane->issue({&issue, 1}, timeline::Doorbell::kRing).count, 1u);
-  wait_until(*lane, 1);
+  ASSERT_EQ(metal::issue(*behind, copy, 1, {Edge{lane.get(), 1}}).count, 1u);
+  wait_until(*behind, 1);
+  EXPECT_EQ(of(z)[kWords - 1], expected);
   EXPECT_EQ(of(y)[kWords - 1], expected);
   std::ranges::fill(of(y), 1u);
   issue.sequence = 2;
@@ -275,6 +358,39 @@ TEST_P(MetalRecording, GroupCountsAreReadWhenTheDispatchRuns) {
   ASSERT_EQ(issue(*lane, replay(*prepared, 0, nullptr), 1).count, 1u);
   wait_until(*lane, 1);
   EXPECT_EQ(of(y)[0], 15u);
+}
+
+// MSL computes fast unless it is told otherwise, and its functions are fast even so.
+TEST_P(MetalRecording, TextsComputeAsTheirArithmeticSays) {
+  constexpr std::string_view kText = R"(
+    #include <metal_stdlib>
+    using namespace metal;
+    kernel void compute(device const float* x [[buffer(0)]], device float* y [[buffer(1)]]) {
+      y[0] = (x[0] + x[1]) - x[0];
+      y[1] = sin(x[2]) - precise::sin(x[2]);
+    })";
+  const id<MTLDevice> device = native().device().handle();
+  const auto library = compile(device, kText).value();
+  const auto function = new_function(library.get(), make_string("compute").get());
+  const auto pipeline = new_pipeline(device, function.get(), nullptr);
+  const auto x = native().memory(16), y = native().memory(8);
+  const float numbers[] = {1e8f, 1, 0.7f};  // 1 is less than half of the last bit of 1e8
+  std::memcpy(x->host_pointer(), numbers, sizeof numbers);
+  const auto queue = new_queue(device, 1);
+  const auto buffer = new_command_buffer(queue.get());
+  const auto encoder = new_compute_encoder(buffer.get());
+  [encoder.get() setComputePipelineState:pipeline.get()];
+  [encoder.get() setBuffer:x->buffer() offset:x->offset_in_buffer() atIndex:0];
+  [encoder.get() setBuffer:y->buffer() offset:y->offset_in_buffer() atIndex:1];
+  [encoder.get() dispatchThreadgroups:MTLSizeMake(1, 1, 1)
+                threadsPerThreadgroup:MTLSizeMake(1, 1, 1)];
+  [encoder.get() endEncoding];
+  commit(buffer.get());
+  [buffer.get() waitUntilCompleted];
+  float results[2];
+  std::memcpy(results, y->host_pointer(), sizeof results);
+  EXPECT_EQ(results[0], 0);
+  EXPECT_EQ(results[1], 0);
 }
 
 TEST_P(MetalRecording, APipelineThatTakesFewerItemsIsUnavailable) {

@@ -139,6 +139,27 @@ TEST_F(Beliefs, B05_EventReached_BufferStillInFlight) {
   expect_misuse("freed-in-flight");
 }
 
+// 13. Without retained references a command buffer keeps no event either.
+TEST_F(Beliefs, B13_EventOfAnUnretainedBuffer_FreedInFlight) {
+  begin();
+  id<MTLSharedEvent> const gate = [device_ newSharedEvent];
+  for (const bool retains : {true, false}) {
+    clear_misuse();
+    id<MTLSharedEvent> const event = [device_ newSharedEvent];
+    id<MTLCommandBuffer> const commands =
+        retains ? [queue_ commandBuffer] : [queue_ commandBufferWithUnretainedReferences];
+    [commands encodeWaitForEvent:gate value:retains ? 1 : 2];
+    [commands encodeSignalEvent:event value:1];
+    [commands commit];
+    [event release];
+    EXPECT_EQ(has_misuse("freed-in-flight"), !retains);
+    [gate setSignaledValue:retains ? 1 : 2];
+    [commands waitUntilCompleted];
+  }
+  [gate release];
+  expect_misuse("freed-in-flight");
+}
+
 // 6. MLX signals by hand in the handler of a failed command buffer (device.cpp:550).
 TEST_F(Beliefs, B06_FailedBuffer_MayNeverSignal) {
   for (const FailedSignals what : {FailedSignals::kNever, FailedSignals::kAlways}) {

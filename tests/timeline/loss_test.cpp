@@ -462,6 +462,28 @@ TEST(Rule23Look, ALossIsSeenByAWaiterUntilAnotherDevicesQueueIsIdle) {
   EXPECT_EQ(code(world.done->query().status()), StatusCode::kDeviceLost);
 }
 
+// A lane that has no memory to arm with notifies at once, each time: no waiter ever sleeps.
+struct SleeplessWorld : UnseenLossWorld {
+  Deadline soon = Deadline::at(work_source.clock_.now() + 100 * Engine::kLookInterval);
+
+  SleeplessWorld() {
+    b.native().arms_early = true;
+    sleep_until_the_next_look();
+    work_source.on_pause = [this] { work_source.clock_.time += Engine::kLookInterval / 4; };
+  }
+};
+
+TEST(Rule23Look, ALossIsSeenByAWaiterThatCannotSleep) {
+  SleeplessWorld world;
+  EXPECT_EQ(code(world.done->wait(1, world.soon)), StatusCode::kDeviceLost);
+}
+
+TEST(Rule23Look, ALossIsSeenByAWaiterThatCannotSleepUntilAQueueIsIdle) {
+  SleeplessWorld world;
+  EXPECT_TRUE(world.b->wait_idle(world.soon).ok());
+  EXPECT_EQ(code(world.done->query().status()), StatusCode::kDeviceLost);
+}
+
 TEST(Rule23Look, ALossIsSeenByAClosingQueueThatWaitsForTheDevice) {
   UnseenLossWorld world;
   for (int i = 0; i < 8 && world.b->in_flight(); ++i) {

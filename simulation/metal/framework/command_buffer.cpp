@@ -100,6 +100,14 @@ void CommandBuffer::commit() {
     resource->upload();
   }
   for (const ResourcePointer& resource : resident) resource->upload();
+  for (const Item& item : items) {
+    if (const auto* const wait = std::get_if<EventWait>(&item.what)) {
+      used_events.push_back(wait->event);
+    } else if (const auto* const signal = std::get_if<EventSignal>(&item.what)) {
+      used_events.push_back(signal->event);
+    }
+  }
+  for (const std::shared_ptr<Event>& event : used_events) event->in_flight.fetch_add(1);
 
   State& all = state();
   const gpu::Lock lock(all.mutex);

@@ -41,6 +41,14 @@ void take_late(Notifications& due) {
 
 }  // namespace
 
+void Event::free_object() {
+  if (objects.fetch_sub(1) != 1 || in_flight.load() == 0) return;
+  report_tolerated("freed-in-flight",
+                   "event " + std::to_string(number) +
+                       " was deallocated while a command buffer that waits for it or signals it "
+                       "had not completed (status < MTLCommandBufferStatusCompleted)");
+}
+
 void signal_event(Event& event, std::uint64_t value, Notifications& due) {
   (void)raise(event, value, "signal", due);
   take_late(due);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/atomic.h"
 #include "halyard/base/clock.h"
 
 namespace halyard::inline v0::sim::metal {
@@ -16,6 +17,9 @@ namespace halyard::inline v0::sim::metal {
 struct Device;
 
 struct Event {
+  // An object of it is deallocated. Reports a command buffer that still uses the last one.
+  void free_object();
+
   bool is_shared = false;
   std::uint64_t number = 0;
   Device* device = nullptr;  // of an event that is not shared
@@ -26,6 +30,8 @@ struct Event {
     std::function<void(std::uint64_t value)> function;
   };
   std::vector<Listener> listeners;
+  base::Atomic<std::uint32_t> objects{0};
+  base::Atomic<std::uint32_t> in_flight{0};  // waits and signals of committed command buffers
 };
 
 // Functions that the caller runs once it holds no lock.

@@ -10,6 +10,7 @@
 @implementation SimulatedMetalEvent
 - (void)dealloc {
   metal::count_destroyed(metal::Class::kEvent);
+  if (event_ != nullptr) event_->free_object();
   [label_ release];
   [[device_ retain] autorelease];
   [device_ release];
@@ -33,11 +34,13 @@
   self = [super init];
   if (self == nil) return nil;
   event_ = std::move(event);
+  event_->objects.fetch_add(1);
   metal::count_created(metal::Class::kSharedEvent);
   return self;
 }
 - (void)dealloc {
   metal::count_destroyed(metal::Class::kSharedEvent);
+  if (event_ != nullptr) event_->free_object();
   [label_ release];
   [super dealloc];
 }

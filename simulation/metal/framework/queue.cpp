@@ -300,6 +300,7 @@ void Queue::publish_end(gpu::Lock& lock, CommandBuffer& buffer) {
     lock.lock();
   }
   for (const ResourcePointer& resource : buffer.used) resource->in_flight.fetch_sub(1);
+  for (const std::shared_ptr<Event>& event : buffer.used_events) event->in_flight.fetch_sub(1);
   buffer.status = buffer.error.code == ErrorCode::kNone ? Status::kCompleted : Status::kError;
   --unfinished_;
   --committed_;

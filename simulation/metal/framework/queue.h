@@ -36,8 +36,9 @@ struct CommandBuffer : std::enable_shared_from_this<CommandBuffer> {
 
   // Of the program's thread until commit(), then of the queue's thread.
   std::vector<Item> items;
-  std::vector<ResourcePointer> resident;  // of residency sets, as of commit()
-  std::vector<ResourcePointer> used;      // each once
+  std::vector<ResourcePointer> resident;            // of residency sets, as of commit()
+  std::vector<ResourcePointer> used;                // each once
+  std::vector<std::shared_ptr<Event>> used_events;  // once for each wait and signal
 
   Status status = Status::kNotEnqueued;
   bool is_committed = false;

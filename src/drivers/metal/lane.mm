@@ -66,6 +66,10 @@ Lane::~Lane() {
     watch_->detach();
   }
   for (Slot& slot : slots_) clear(slot);
+  // Here, as the pool ends before the members do.
+  order_.reset();
+  fence_.reset();
+  queue_.reset();
 }
 
 // ---- Issue

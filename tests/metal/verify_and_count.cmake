@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Runs the conformance suite on a device over the simulated framework. At the end nothing was misused, and of each class
+# as many objects of Metal were destroyed as were created. The two pipelines of the driver's own kernels stay with each
+# MTLDevice, which the driver keeps as long as the process.
+#
+# cmake -DHALYARD=path -DDEVICE=uri -DREPORT=path -P verify_and_count.cmake
+set(ENV{HALYARD_SIM_METAL_REPORT} ${REPORT})
+file(REMOVE ${REPORT})
+execute_process(COMMAND ${HALYARD} verify --device ${DEVICE} RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "halyard verify --device ${DEVICE}: ${status}")
+endif()
+file(STRINGS ${REPORT} lines)
+set(problems "")
+set(created 0)
+foreach(line IN LISTS lines)
+  if(line MATCHES "^objects ([^ ]+) ([0-9]+) ([0-9]+)$")
+    math(EXPR created "${created} + ${CMAKE_MATCH_2}")
+    math(EXPR left "${CMAKE_MATCH_2} - ${CMAKE_MATCH_3}")
+    if(left EQUAL 2 AND CMAKE_MATCH_1 STREQUAL "MTLComputePipelineState")
+      continue()
+    endif()
+    if(NOT left EQUAL 0)
+      string(APPEND problems "\n${CMAKE_MATCH_1}: ${CMAKE_MATCH_2} created, ${CMAKE_MATCH_3} destroyed")
+    endif()
+  else()
+    string(APPEND problems "\n${line}")
+  endif()
+endforeach()
+if(created EQUAL 0)
+  string(APPEND problems "\nno object of Metal was created")
+endif()
+if(problems)
+  message(FATAL_ERROR "halyard verify --device ${DEVICE}:${problems}")
+endif()
