@@ -276,6 +276,9 @@ SimulatedMetalPipeline* new_pipeline(SimulatedMetalDevice* device, id<MTLFunctio
   pipeline->static_threadgroup_bytes = info.static_threadgroup_bytes;
   pipeline->is_multiple_of_width = is_multiple;
   pipeline->supports_indirect_command_buffers = is_indirect;
+  // Apple, "Metal Feature Set Tables": from Apple9, and Apple8 with Mac2.
+  const auto has_family = [&](int family) { return device->device_->supports_family(family); };
+  pipeline->has_64_bit_atomics = has_family(1009) || (has_family(1008) && has_family(2002));
   SimulatedMetalPipeline* const made = [[SimulatedMetalPipeline alloc] init];
   made->device_ = [device retain];
   made->pipeline_ = std::move(pipeline);

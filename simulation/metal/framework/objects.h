@@ -83,6 +83,7 @@ namespace metal = halyard::sim::metal;
   std::shared_ptr<const metal::Pipeline> pipeline_;
   std::array<metal::Binding, metal::kBufferSlots> bindings_;
   std::vector<std::uint32_t> threadgroup_lengths_;
+  std::vector<std::shared_ptr<const metal::Pipeline>> dispatched_;  // pipelines, also of no groups
 }
 @end
 
