@@ -4,7 +4,7 @@
 // of it: what is not handed over is not there.
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -152,6 +152,31 @@ TEST_F(MetalManaged, TheHostSeesWhatTheLastSubmissionWrote) {
     wait_until(*lane, first + 1);
     EXPECT_EQ(bytes_of(target), last_is_whole ? "256 x 2" : "32 x 1, 64 x 2, 160 x 0");
   }
+}
+
+// What keeping the copies alike costs: where a submission writes, an encoder and a command for each
+// range; where it only reads, no command.
+TEST_F(MetalManaged, ASubmissionThatWritesHasOneEncoderMore) {
+  struct Counter final : base::CallObserver {
+    int before(const base::CallSite& site) noexcept override {
+      if (site.name == "metal.blitCommandEncoder") ++encoders;
+      return 0;
+    }
+    std::atomic<int> encoders = 0;
+  };
+  const auto encoders_of = [&](MemoryType source, MemoryType target) {
+    const auto from = memory(source), to = memory(target);
+    const auto lane = device().lane();
+    Counter counter;
+    base::observe_calls(&counter);
+    EXPECT_EQ(issue(*lane, copy(from, to), 1).count, 1u);
+    base::observe_calls(nullptr);
+    wait_until(*lane, 1);
+    return counter.encoders.load();
+  };
+  EXPECT_EQ(encoders_of(MemoryType::kHostLocal, MemoryType::kHostLocal), 1);
+  EXPECT_EQ(encoders_of(MemoryType::kHostVisible, MemoryType::kHostLocal), 1);
+  EXPECT_EQ(encoders_of(MemoryType::kHostVisible, MemoryType::kHostVisible), 2);
 }
 
 TEST_F(MetalManaged, LanesHandOverToEachOther) {
