@@ -29,7 +29,7 @@ void ManagedCopies::for_each_unused(ByteRange range, Counts&& counts, F&& fn) no
     for (const ManagedUse* use = in_flight_; use != nullptr; use = use->next) {
       if (!counts(*use) || use->range.end <= at) continue;
       if (use->range.begin <= at) {
-        used_to = std::max(used_to, use->range.end);
+        used_to = use->range.end;
       } else {
         end = std::min(end, use->range.begin);
       }
