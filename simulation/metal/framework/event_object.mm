@@ -10,21 +10,7 @@
 @implementation SimulatedMetalEvent
 - (void)dealloc {
   metal::count_destroyed(metal::Class::kEvent);
-  [label_ release];
-  [[device_ retain] autorelease];
-  [device_ release];
   [super dealloc];
-}
-- (NSString*)label {
-  return label_;
-}
-- (void)setLabel:(NSString*)label {
-  if (label == label_) return;
-  [label_ release];
-  label_ = [label copy];
-}
-- (id<MTLDevice>)device {
-  return device_;
 }
 @end
 
@@ -38,16 +24,7 @@
 }
 - (void)dealloc {
   metal::count_destroyed(metal::Class::kSharedEvent);
-  [label_ release];
   [super dealloc];
-}
-- (NSString*)label {
-  return label_;
-}
-- (void)setLabel:(NSString*)label {
-  if (label == label_) return;
-  [label_ release];
-  label_ = [label copy];
 }
 - (id<MTLDevice>)device {
   return nil;  // a shared event belongs to no device
@@ -105,21 +82,7 @@
 @implementation SimulatedMetalFence
 - (void)dealloc {
   metal::count_destroyed(metal::Class::kFence);
-  [label_ release];
-  [[device_ retain] autorelease];
-  [device_ release];
   [super dealloc];
-}
-- (NSString*)label {
-  return label_;
-}
-- (void)setLabel:(NSString*)label {
-  if (label == label_) return;
-  [label_ release];
-  label_ = [label copy];
-}
-- (id<MTLDevice>)device {
-  return device_;
 }
 @end
 

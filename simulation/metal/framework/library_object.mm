@@ -20,21 +20,7 @@ const msl::Argument* argument_at(const msl::Function& function, NSUInteger index
 @implementation SimulatedMetalLibrary
 - (void)dealloc {
   metal::count_destroyed(metal::Class::kLibrary);
-  [label_ release];
-  [[device_ retain] autorelease];
-  [device_ release];
   [super dealloc];
-}
-- (NSString*)label {
-  return label_;
-}
-- (void)setLabel:(NSString*)label {
-  if (label == label_) return;
-  [label_ release];
-  label_ = [label copy];
-}
-- (id<MTLDevice>)device {
-  return device_;
 }
 - (MTLLibraryType)type {
   return MTLLibraryTypeExecutable;
@@ -110,22 +96,8 @@ const msl::Argument* argument_at(const msl::Function& function, NSUInteger index
 @implementation SimulatedMetalFunction
 - (void)dealloc {
   metal::count_destroyed(metal::Class::kFunction);
-  [label_ release];
   [name_ release];
-  [[device_ retain] autorelease];
-  [device_ release];
   [super dealloc];
-}
-- (NSString*)label {
-  return label_;
-}
-- (void)setLabel:(NSString*)label {
-  if (label == label_) return;
-  [label_ release];
-  label_ = [label copy];
-}
-- (id<MTLDevice>)device {
-  return device_;
 }
 - (MTLFunctionType)functionType {
   return static_cast<MTLFunctionType>(function_->info().kind);
@@ -195,16 +167,7 @@ const msl::Argument* argument_at(const msl::Function& function, NSUInteger index
 - (void)dealloc {
   metal::count_destroyed(metal::Class::kPipeline);
   pipeline_->is_freed.store(true);
-  [label_ release];
-  [[device_ retain] autorelease];
-  [device_ release];
   [super dealloc];
-}
-- (NSString*)label {
-  return label_;
-}
-- (id<MTLDevice>)device {
-  return device_;
 }
 - (NSUInteger)maxTotalThreadsPerThreadgroup {
   return pipeline_->max_threads;
