@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <latch>
 #include <thread>
 #include <vector>
 
@@ -35,11 +36,14 @@ void travel(void* argument) {
   Fiber::switch_to(*its.self, *its.home, /*last=*/true);
 }
 
-// Each thread ends before the next one resumes the fiber: nothing of it may be used any more.
+// Each thread ends before the next one resumes the fiber, and an idle one takes its place: nothing
+// of the former may be used any more.
 TEST(Fiber, GoesOnInAnotherThread) {
   Traveller its;
   Fiber fiber(&travel, &its);
   its.self = &fiber;
+  std::latch end(1);
+  std::vector<std::thread> idle;
   while (!its.is_over) {
     std::thread([&] {
       Fiber home;
@@ -47,7 +51,10 @@ TEST(Fiber, GoesOnInAnotherThread) {
       Fiber::switch_to(home, fiber);
       EXPECT_GT(use_stack(100), 0);
     }).join();
+    idle.emplace_back([&] { end.wait(); });
   }
+  end.count_down();
+  for (std::thread& one : idle) one.join();
   EXPECT_EQ(its.threads.size(), 8u);
 }
 
