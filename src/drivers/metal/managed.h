@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Managed memory: an MTLBuffer of which the device has a copy in its own memory, and the host
-// another. Halyard's memory is coherent, so each submission keeps the copies alike, for the ranges
-// that it uses:
+// Managed memory: an MTLBuffer with two copies, one in the device's memory and one in the host's.
+// Halyard's memory is coherent, so each submission keeps the copies equal in the ranges that it
+// uses:
 //
-//     before commit    didModifyRange: of what it reads, and of what its kernels may write in part.
-//                      Not of what a submission in flight uses: the device has that already, and
-//                      may have written it
-//     after its work   a copy back of what it may have written, in the same command buffer:
-//                      synchronizeResource: where that is the whole buffer. It takes no range, and
-//                      would overwrite what the host has written elsewhere in the buffer; so a
-//                      range is copied to a Shared buffer beside it
-//     when it is done  the host takes such ranges over, before the submission is reported
+//     before commit    didModifyRange: for each range that the submission reads, and for each range
+//                      that its kernels may write in part. Not for bytes that a submission in
+//                      flight uses: the device's copy of them is current, or newer
+//     after the work   the same command buffer copies each written range back to the host.
+//                      synchronizeResource: does so for the whole buffer. It takes no range, and
+//                      would overwrite bytes that the host has written beside the range. So a part
+//                      of a buffer is copied to a Shared buffer of the same size
+//     at completion    the host copies such parts into its copy, before the lane reports the
+//                      submission
 //
-// So the copies are alike in what no submission in flight uses. What differs from coherent memory:
-// bytes that the host writes into a range that a submission in flight has bound for writing are
-// lost, also if no kernel writes them.
+// The difference from coherent memory: if a submission in flight has bound a range for writing, the
+// bytes that the host writes into that range are lost, even if no kernel writes them.
 #pragma once
 
 #import <Metal/Metal.h>
