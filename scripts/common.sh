@@ -53,7 +53,7 @@ step() {
 # clone reuses the results of the first one.
 use_ccache() {
   command -v ccache >/dev/null || return 0
-  export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
+  export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_OBJCXX_COMPILER_LAUNCHER=ccache
   export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
   export CCACHE_SLOPPINESS=pch_defines,time_macros  # otherwise it caches nothing with precompiled headers
 }

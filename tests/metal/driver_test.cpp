@@ -52,7 +52,8 @@ TEST_F(MetalDriver, OpensAllDevicesOrOne) {
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[2].info().uri, "metal://2?devices=3");
   EXPECT_EQ(open("metal://1?devices=2").info().uri, "metal://1?devices=2");
-  EXPECT_EQ(open("metal://?heaps=1&split=7").info().uri, "metal://0?heaps=1&split=7");
+  EXPECT_EQ(open("metal://?heaps=1&managed=1&split=7").info().uri,
+            "metal://0?heaps=1&managed=1&split=7");
   EXPECT_EQ(open().info().uri, "metal://0");
   EXPECT_EQ(registry_->open("metal://5").status().code(), StatusCode::kNotFound);
 }
@@ -97,8 +98,7 @@ TEST_F(MetalDriver, DevicesOfOneProcessWaitForEachOther) {
       devices[0].allocate({.size = 64, .memory = hal::MemoryType::kHostVisible}).value();
   const hal::Buffer second =
       devices[1].allocate({.size = 64, .memory = hal::MemoryType::kHostVisible}).value();
-  check(devices[1].queue().fill(second, 7, 4,
-                                {.wait = {{done, 1}}, .signal = {{done, 2}}}));
+  check(devices[1].queue().fill(second, 7, 4, {.wait = {{done, 1}}, .signal = {{done, 2}}}));
   check(devices[0].queue().fill(first, 5, 4, {.signal = {{done, 1}}}));
   check(done.wait(2, 10s));
   EXPECT_FALSE(devices[0].can_access(devices[1])) << "two GPUs do not share memory";

@@ -232,6 +232,77 @@ TEST_F(KernelBeliefs, B30_LibraryWithWarnings_SetsError) {
   EXPECT_EQ([error code], MTLLibraryErrorCompileFailure);
 }
 
+// 31. Atomics of 64 bits are minimum and maximum, from Apple9, and from Apple8 on devices of Mac2
+// (wgpu, adapter.rs:828; Apple, "Metal Shading Language Specification", section 6.15).
+TEST_F(KernelBeliefs, B31_WideAtomics_NeedAFamily) {
+  struct {
+    DeviceKind kind;
+    int family;
+    bool has_them;
+  } const all[] = {{DeviceKind::kUnified, 1007, false},
+                   {DeviceKind::kUnified, 1008, true},
+                   {DeviceKind::kUnified, 1009, true},
+                   {DeviceKind::kDiscrete, 2002, false}};
+  for (const auto& one : all) {
+    Options options;
+    options.devices = {one.kind};
+    options.unified_family = options.discrete_family = one.family;
+    begin(options);
+    id<MTLComputePipelineState> const state = pipeline(R"(
+      #include <metal_stdlib>
+      using namespace metal;
+      kernel void extremes(device atomic_ulong* values [[buffer(0)]],
+                           uint i [[thread_position_in_grid]]) {
+        atomic_min_explicit(values, (1ul << 40) + i, memory_order_relaxed);
+        atomic_max_explicit(values + 1, (1ul << 40) + i, memory_order_relaxed);
+      })",
+                                                       "extremes");
+    id<MTLBuffer> const target = buffer(16);
+    auto* const values = reinterpret_cast<std::uint64_t*>([target contents]);
+    values[0] = ~std::uint64_t{0};
+    values[1] = 0;
+    run(state, target, 64);
+    if (one.has_them) {
+      EXPECT_EQ(last_error_, 0) << one.family;
+      EXPECT_EQ(values[0], std::uint64_t{1} << 40);
+      EXPECT_EQ(values[1], (std::uint64_t{1} << 40) + 63);
+    } else {
+      EXPECT_NE(last_error_, 0) << one.family;
+      EXPECT_EQ(values[1], 0U);
+      EXPECT_NE(misuse_text().find("64 bits"), std::string::npos) << misuse_text();
+      expect_misuse("dispatch-arguments");
+    }
+    [target release];
+    [state release];
+  }
+}
+
+// 31. No family adds, exchanges, loads or stores them, or has them in threadgroup memory.
+TEST_F(KernelBeliefs, B31_WideAtomics_AreMinimumAndMaximum) {
+  Options options;
+  options.unified_family = 1009;
+  begin(options);
+  for (const char* const operation :
+       {"atomic_fetch_add_explicit(at, 1ul, memory_order_relaxed)",
+        "atomic_fetch_max_explicit(at, 1ul, memory_order_relaxed)",
+        "atomic_exchange_explicit(at, 1ul, memory_order_relaxed)",
+        "atomic_load_explicit(at, memory_order_relaxed)",
+        "atomic_store_explicit(at, 1ul, memory_order_relaxed)",
+        "threadgroup atomic_ulong own; atomic_max_explicit(&own, 1ul, memory_order_relaxed)"}) {
+    const std::string source = std::string(R"(
+      #include <metal_stdlib>
+      using namespace metal;
+      kernel void one(device atomic_ulong* at [[buffer(0)]]) { )") +
+                               operation + "; }";
+    NSError* error = nil;
+    EXPECT_TRUE([device_ newLibraryWithSource:[NSString stringWithUTF8String:source.c_str()]
+                                      options:nil
+                                        error:&error] == nil)
+        << operation;
+    EXPECT_EQ([error code], MTLLibraryErrorCompileFailure);
+  }
+}
+
 // 32. MSL has only the weak compare-exchange, which may fail without a reason.
 TEST_F(KernelBeliefs, B32_CompareExchange_MayFailForNoReason) {
   begin();
@@ -290,52 +361,110 @@ TEST_F(KernelBeliefs, B33_EndlessKernel_TimesOut) {
   [state release];
 }
 
-// 37. Indirect commands: what they bind needs useResource: (tinygrad, graph/metal.py).
-TEST_F(KernelBeliefs, B37_IndirectCommands_NeedUseResource) {
-  begin();
-  id<MTLLibrary> const made = library(kPlain);
-  MTLComputePipelineDescriptor* const wanted = [[MTLComputePipelineDescriptor alloc] init];
-  id<MTLFunction> const function = [made newFunctionWithName:@"add"];
-  [wanted setComputeFunction:function];
-  [wanted setSupportIndirectCommandBuffers:YES];
-  id<MTLComputePipelineState> const state =
-      [device_ newComputePipelineStateWithDescriptor:wanted
-                                             options:MTLPipelineOptionNone
-                                          reflection:nullptr
-                                               error:nullptr];
-  MTLIndirectCommandBufferDescriptor* const descriptor =
-      [[MTLIndirectCommandBufferDescriptor alloc] init];
-  [descriptor setCommandTypes:MTLIndirectCommandTypeConcurrentDispatch];
-  [descriptor setMaxKernelBufferBindCount:4];
-  id<MTLIndirectCommandBuffer> const indirect =
-      [device_ newIndirectCommandBufferWithDescriptor:descriptor
-                                      maxCommandCount:1
-                                              options:MTLResourceStorageModeShared];
-  id<MTLBuffer> const target = buffer(16);
-  std::memset([target contents], 0, 16);
-  id<MTLIndirectComputeCommand> const command = [indirect indirectComputeCommandAtIndex:0];
-  [command setComputePipelineState:state];
-  [command setKernelBuffer:target offset:0 atIndex:0];
-  [command concurrentDispatchThreadgroups:MTLSizeMake(1, 1, 1)
-                    threadsPerThreadgroup:MTLSizeMake(4, 1, 1)];
-  for (const bool is_used : {true, false}) {
-    EXPECT_FALSE(has_misuse("missing-use-resource"));
+// 37. An indirect command is not a dispatch that was recorded.
+class IndirectCommands : public MetalTest {
+ protected:
+  ~IndirectCommands() override { release(); }
+
+  // One command: a group of 4 threads adds to `target_`.
+  void make(Options options = {}) {
+    release();
+    begin(options);
+    id<MTLLibrary> const made = library(kPlain);
+    MTLComputePipelineDescriptor* const wanted = [[MTLComputePipelineDescriptor alloc] init];
+    id<MTLFunction> const function = [made newFunctionWithName:@"add"];
+    [wanted setComputeFunction:function];
+    [wanted setSupportIndirectCommandBuffers:YES];
+    state_ = [device_ newComputePipelineStateWithDescriptor:wanted
+                                                    options:MTLPipelineOptionNone
+                                                 reflection:nullptr
+                                                      error:nullptr];
+    MTLIndirectCommandBufferDescriptor* const descriptor =
+        [[MTLIndirectCommandBufferDescriptor alloc] init];
+    [descriptor setCommandTypes:MTLIndirectCommandTypeConcurrentDispatch];
+    [descriptor setMaxKernelBufferBindCount:4];
+    indirect_ = [device_ newIndirectCommandBufferWithDescriptor:descriptor
+                                                maxCommandCount:1
+                                                        options:MTLResourceStorageModeShared];
+    target_ = buffer(16);
+    std::memset([target_ contents], 0, 16);
+    command_ = [indirect_ indirectComputeCommandAtIndex:0];
+    [command_ setComputePipelineState:state_];
+    [command_ setKernelBuffer:target_ offset:0 atIndex:0];
+    [command_ concurrentDispatchThreadgroups:MTLSizeMake(1, 1, 1)
+                       threadsPerThreadgroup:MTLSizeMake(4, 1, 1)];
+    [descriptor release];
+    [function release];
+    [wanted release];
+    [made release];
+  }
+  void release() {
+    [target_ release];
+    [indirect_ release];
+    [state_ release];
+    target_ = nil;
+    indirect_ = nil;
+    state_ = nil;
+  }
+  // Runs it. `scratch`: a direct dispatch of the same pipeline works on that first.
+  NSInteger execute(bool is_used, id<MTLBuffer> scratch = nil) {
     id<MTLCommandBuffer> const commands = [queue_ commandBuffer];
     id<MTLComputeCommandEncoder> const encoder = [commands computeCommandEncoder];
-    if (is_used) [encoder useResource:target usage:kReadWriteUsage];
-    [encoder executeCommandsInBuffer:indirect withRange:NSRange{0, 1}];
+    if (scratch != nil) {
+      [encoder setComputePipelineState:state_];
+      [encoder setBuffer:scratch offset:0 atIndex:0];
+      [encoder dispatchThreadgroups:MTLSizeMake(1, 1, 1)
+              threadsPerThreadgroup:MTLSizeMake(4, 1, 1)];
+    }
+    if (is_used) [encoder useResource:target_ usage:kReadWriteUsage];
+    [encoder executeCommandsInBuffer:indirect_ withRange:NSRange{0, 1}];
     [encoder endEncoding];
     finish(commands);
+    return [commands error] == nil ? 0 : [[commands error] code];
   }
-  EXPECT_EQ(words(target)[3], 2U);
-  [target release];
-  [indirect release];
-  [descriptor release];
-  [state release];
-  [function release];
-  [wanted release];
-  [made release];
+
+  id<MTLComputePipelineState> state_ = nil;
+  id<MTLIndirectCommandBuffer> indirect_ = nil;
+  id<MTLIndirectComputeCommand> command_ = nil;
+  id<MTLBuffer> target_ = nil;
+};
+
+// 37. What it binds needs useResource: in each encoder (tinygrad, graph/metal.py).
+TEST_F(IndirectCommands, B37_NeedUseResource) {
+  make();
+  EXPECT_EQ(execute(true), 0);
+  EXPECT_FALSE(has_misuse("missing-use-resource"));
+  (void)execute(false);
+  EXPECT_EQ(words(target_)[3], 2U);
   expect_misuse("missing-use-resource");
+}
+
+// 37. Its offsets are cut to 32 bits (tinygrad, graph/metal.py:117).
+TEST_F(IndirectCommands, B37_OffsetsHave32Bits) {
+  make();
+  [command_ setKernelBuffer:target_ offset:(NSUInteger{1} << 32) + 8 atIndex:0];
+  [command_ concurrentDispatchThreadgroups:MTLSizeMake(1, 1, 1)
+                     threadsPerThreadgroup:MTLSizeMake(2, 1, 1)];
+  EXPECT_EQ(execute(true), 0);
+  EXPECT_EQ(words(target_)[1], 0U);
+  EXPECT_EQ(words(target_)[2], 1U);
+  expect_misuse("indirect-offset");
+}
+
+// 37. On M1 and M2 it also takes other programs along, unless its encoder has dispatched something
+// with each pipeline (tinygrad, graph/metal.py:85).
+TEST_F(IndirectCommands, B37_MayNeedADispatchOfEachPipeline) {
+  Options options;
+  options.wants_direct_dispatch = true;
+  make(options);
+  id<MTLBuffer> const scratch = buffer(16);
+  EXPECT_EQ(execute(true, scratch), 0);
+  EXPECT_EQ(words(target_)[3], 1U);
+  EXPECT_FALSE(has_misuse("indirect-pipeline-unused"));
+  EXPECT_EQ(execute(true), MTLCommandBufferErrorPageFault);
+  EXPECT_EQ(words(target_)[3], 1U);
+  [scratch release];
+  expect_misuse("indirect-pipeline-unused");
 }
 
 // 41. sin and the like are fast:: unless options or precise:: say otherwise (objc2, MTLLibrary).

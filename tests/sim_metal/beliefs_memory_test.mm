@@ -123,7 +123,8 @@ TEST_F(MemoryBeliefs, B14_WriteThroughReadUsage_IsReported) {
   id<MTLBuffer> const block = buffer([arguments encodedLength]), target = buffer(64);
   [arguments setArgumentBuffer:block offset:0];
   [arguments setBuffer:target offset:0 atIndex:0];
-  for (const MTLResourceUsage usage : {MTLResourceUsage{kReadWriteUsage}, MTLResourceUsage{MTLResourceUsageRead}}) {
+  for (const MTLResourceUsage usage :
+       {MTLResourceUsage{kReadWriteUsage}, MTLResourceUsage{MTLResourceUsageRead}}) {
     EXPECT_FALSE(has_misuse("write-through-read-usage"));
     id<MTLCommandBuffer> const commands = [queue_ commandBuffer];
     id<MTLComputeCommandEncoder> const encoder = [commands computeCommandEncoder];
@@ -172,6 +173,46 @@ TEST_F(MemoryBeliefs, B15_HeapBuffers_AreUntracked) {
       EXPECT_GT(wrong, 0);
     }
     [target release];
+    [heap release];
+  }
+}
+
+// 15. A tracked heap is one resource: encoders that use different buffers of it wait for each
+// other, which shows where the two have bytes in common.
+TEST_F(MemoryBeliefs, B15_TrackedHeap_IsOneResource) {
+  Options options;
+  options.adversities.reorder_encoders = true;
+  begin(options);
+  for (const bool is_tracked : {false, true}) {
+    MTLHeapDescriptor* const descriptor = [[MTLHeapDescriptor alloc] init];
+    [descriptor setSize:65536];
+    [descriptor setType:MTLHeapTypePlacement];
+    [descriptor setStorageMode:MTLStorageModeShared];
+    [descriptor setHazardTrackingMode:is_tracked ? MTLHazardTrackingModeTracked
+                                                 : MTLHazardTrackingModeUntracked];
+    id<MTLHeap> const heap = [device_ newHeapWithDescriptor:descriptor];
+    [descriptor release];
+    id<MTLBuffer> const one = [heap newBufferWithLength:64
+                                                options:MTLResourceStorageModeShared
+                                                 offset:0];
+    id<MTLBuffer> const other = [heap newBufferWithLength:64
+                                                  options:MTLResourceStorageModeShared
+                                                   offset:0];
+    int wrong = 0;
+    for (int round = 0; round < 100; ++round) {
+      id<MTLCommandBuffer> const commands = [queue_ commandBuffer];
+      fill(commands, one, 1);
+      fill(commands, other, 2);
+      finish(commands);
+      wrong += bytes(one)[0] == 2 ? 0 : 1;
+    }
+    if (is_tracked) {
+      EXPECT_EQ(wrong, 0);
+    } else {
+      EXPECT_GT(wrong, 0);
+    }
+    [other release];
+    [one release];
     [heap release];
   }
 }

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -162,32 +163,86 @@ TEST_F(Beliefs, B13_EventOfAnUnretainedBuffer_FreedInFlight) {
 
 // 6. MLX signals by hand in the handler of a failed command buffer (device.cpp:550).
 TEST_F(Beliefs, B06_FailedBuffer_MayNeverSignal) {
-  for (const FailedSignals what : {FailedSignals::kNever, FailedSignals::kAlways}) {
+  const auto signals = [&](FailedSignals what, std::uint64_t seed) {
     Options options;
     options.failed_signals = what;
-    options.prints = false;
-    begin_process(options);
-    NSAutoreleasePool* const pool = [[NSAutoreleasePool alloc] init];
-    id<MTLDevice> const device = MTLCreateSystemDefaultDevice();
-    id<MTLCommandQueue> const queue = [device newCommandQueue];
-    id<MTLSharedEvent> const event = [device newSharedEvent];
-    id<MTLBuffer> const target = [device newBufferWithLength:64
-                                                     options:MTLResourceStorageModeShared];
+    options.seed = seed;
+    begin(options);
+    id<MTLSharedEvent> const event = [device_ newSharedEvent];
+    id<MTLBuffer> const target = buffer(64);
     fail_next(0, MTLCommandBufferErrorPageFault);
-    id<MTLCommandBuffer> const commands = [queue commandBuffer];
+    id<MTLCommandBuffer> const commands = [queue_ commandBuffer];
     fill(commands, target, 1);
     [commands encodeSignalEvent:event value:1];
     finish(commands);
     EXPECT_EQ([commands status], MTLCommandBufferStatusError);
-    EXPECT_EQ([event signaledValue], what == FailedSignals::kNever ? 0U : 1U);
+    const bool is_signalled = [event signaledValue] == 1;
     [target release];
     [event release];
-    [queue release];
-    [device release];
-    [pool release];
-    const EndOfProcess end = end_process();
-    EXPECT_EQ(end.leaks, "");
+    return is_signalled;
+  };
+  EXPECT_FALSE(signals(FailedSignals::kNever, 1));
+  EXPECT_TRUE(signals(FailedSignals::kAlways, 1));
+  int signalled = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const bool is_signalled = signals(FailedSignals::kBySeed, seed);
+    EXPECT_EQ(signals(FailedSignals::kBySeed, seed), is_signalled) << "seed " << seed;
+    signalled += is_signalled ? 1 : 0;
   }
+  EXPECT_GT(signalled, 0);
+  EXPECT_LT(signalled, 20);
+}
+
+// 6. A later command buffer may signal a larger value, past the one that never came: the event does
+// not say that the failed one is over, or that it did its work.
+TEST_F(Beliefs, B06_LaterBuffer_SignalsPastTheFailedOne) {
+  begin();
+  id<MTLSharedEvent> const event = [device_ newSharedEvent];
+  id<MTLBuffer> const lost = buffer(64), target = buffer(64);
+  bytes(lost)[0] = 0;
+  fail_next(0, MTLCommandBufferErrorPageFault);
+  id<MTLCommandBuffer> const failed = [queue_ commandBuffer], later = [queue_ commandBuffer];
+  fill(failed, lost, 1);
+  [failed encodeSignalEvent:event value:1];
+  [failed commit];
+  fill(later, target, 1);
+  [later encodeSignalEvent:event value:2];
+  finish(later);
+  [failed waitUntilCompleted];
+  EXPECT_EQ([failed status], MTLCommandBufferStatusError);
+  EXPECT_EQ([later status], MTLCommandBufferStatusCompleted);
+  EXPECT_EQ([event signaledValue], 2U);
+  EXPECT_EQ(bytes(lost)[0], 0);
+  [target release];
+  [lost release];
+  [event release];
+}
+
+// 6. What waits for the failed one runs once a handler has set the value by hand (MLX,
+// device.cpp:550).
+TEST_F(Beliefs, B06_Handler_SetsTheValueByHand) {
+  begin();
+  id<MTLSharedEvent> const event = [device_ newSharedEvent];
+  id<MTLBuffer> const target = buffer(64);
+  id<MTLCommandQueue> const other = [device_ newCommandQueue];
+  fail_next(0, MTLCommandBufferErrorPageFault);
+  id<MTLCommandBuffer> const failed = [queue_ commandBuffer];
+  fill(failed, target, 1);
+  [failed encodeSignalEvent:event value:1];
+  [failed addCompletedHandler:^(id<MTLCommandBuffer> completed) {
+    if ([completed status] == MTLCommandBufferStatusError) [event setSignaledValue:1];
+  }];
+  id<MTLCommandBuffer> const waiting = [other commandBuffer];
+  [waiting encodeWaitForEvent:event value:1];
+  fill(waiting, target, 2);
+  [failed commit];
+  finish(waiting);
+  EXPECT_EQ([waiting status], MTLCommandBufferStatusCompleted);
+  EXPECT_EQ(bytes(target)[0], 2);
+  [failed waitUntilCompleted];
+  [other release];
+  [target release];
+  [event release];
 }
 
 // 7. A store "does not reliably fire pending listeners" (iree, shared_event.m:190).
@@ -284,6 +339,54 @@ TEST_F(Beliefs, B11_Wait_ReturnsAfterHandlers) {
     }
     finish(commands);
     EXPECT_EQ(calls, 3);
+  }
+}
+
+// 11. A handler that needs a lock of the thread that waits for it: neither goes on. The simulation
+// reports it; the handler gives up here so that the test ends.
+TEST_F(Beliefs, B11_WaitUnderALockOfAHandler_Deadlocks) {
+  Options options;
+  options.wait_timeout = 50'000'000;
+  begin(options);
+  std::mutex mutex;
+  std::mutex* const lock = &mutex;
+  std::atomic<bool> has_locked = false;
+  std::atomic<bool>* const outcome = &has_locked;
+  id<MTLCommandBuffer> const commands = [queue_ commandBuffer];
+  [commands addCompletedHandler:^(id<MTLCommandBuffer>) {
+    while (!has_misuse("wait-blocks-handler")) {
+      if (!lock->try_lock()) continue;
+      *outcome = true;
+      lock->unlock();
+      return;
+    }
+  }];
+  {
+    const std::lock_guard guard(mutex);
+    finish(commands);
+  }
+  EXPECT_FALSE(has_locked);
+  expect_misuse("wait-blocks-handler");
+}
+
+// 11. A handler may lock what nobody holds while he waits, and takes its time.
+TEST_F(Beliefs, B11_HandlerThatLocks_IsNoMisuse) {
+  Options options;
+  options.adversities.late_handlers = true;
+  begin(options);
+  std::mutex mutex;
+  std::mutex* const lock = &mutex;
+  int calls = 0;
+  int* const count = &calls;
+  for (int round = 1; round <= 20; ++round) {
+    id<MTLCommandBuffer> const commands = [queue_ commandBuffer];
+    [commands addCompletedHandler:^(id<MTLCommandBuffer>) {
+      const std::lock_guard guard(*lock);
+      ++*count;
+    }];
+    finish(commands);
+    const std::lock_guard guard(mutex);
+    EXPECT_EQ(calls, round);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "simulation/metal/framework/process.h"
 
@@ -24,8 +25,21 @@ constexpr auto kSharedUntracked = static_cast<MTLResourceOptions>(
 
 class MetalTest : public ::testing::Test {
  protected:
-  ~MetalTest() override {
-    if (!has_begun_) return;
+  ~MetalTest() override { end(); }
+
+  // The next process; a test may have several.
+  void begin(Options options = {}) {
+    end();
+    has_begun_ = is_clean_ = true;
+    options.prints = false;
+    begin_process(options);
+    pool_ = [[NSAutoreleasePool alloc] init];
+    device_ = MTLCreateSystemDefaultDevice();
+    queue_ = [device_ newCommandQueue];
+  }
+  // Called by begin() and at the end of the test: nothing was misused, and nothing is left.
+  void end() {
+    if (!std::exchange(has_begun_, false)) return;
     [queue_ release];
     [device_ release];
     [pool_ release];
@@ -34,15 +48,6 @@ class MetalTest : public ::testing::Test {
     if (is_clean_) {
       EXPECT_EQ(end.misuse, "");
     }
-  }
-
-  void begin(Options options = {}) {
-    has_begun_ = true;
-    options.prints = false;
-    begin_process(options);
-    pool_ = [[NSAutoreleasePool alloc] init];
-    device_ = MTLCreateSystemDefaultDevice();
-    queue_ = [device_ newCommandQueue];
   }
   // The test breaks this rule, once or more, and no other.
   void expect_misuse(const char* rule) {

@@ -47,6 +47,7 @@ TEST_F(MetalOptions, Variables_AreRead) {
   set("FAILED_SIGNALS", "seed");
   set("NIL", "MTLBuffer@3,*@7");
   set("FAIL", "2=11");
+  set("DIRECT_DISPATCH", "1");
   set("MEMORY", "64M");
   set("WAIT_TIMEOUT_MS", "20");
   const Options options = read_options();
@@ -60,6 +61,7 @@ TEST_F(MetalOptions, Variables_AreRead) {
   EXPECT_EQ(options.nil_objects[1].number, 7U);
   ASSERT_EQ(options.failed_buffers.size(), 1U);
   EXPECT_EQ(options.failed_buffers[0].code, 11);
+  EXPECT_TRUE(options.wants_direct_dispatch);
   EXPECT_EQ(options.memory_bytes, std::uint64_t{64} << 20);
   EXPECT_EQ(options.wait_timeout, 20'000'000);
 }

@@ -25,7 +25,7 @@ struct Pair {
   double first, second;
 };
 
-static int cxx_alive = 0;
+static std::atomic<int> cxx_alive = 0;
 struct CxxMember {
   CxxMember() { ++cxx_alive; }
   ~CxxMember() { --cxx_alive; }

@@ -30,21 +30,7 @@
 }
 - (void)dealloc {
   metal::count_destroyed(metal::Class::kArgumentEncoder);
-  [label_ release];
-  [[device_ retain] autorelease];
-  [device_ release];
   [super dealloc];
-}
-- (NSString*)label {
-  return label_;
-}
-- (void)setLabel:(NSString*)label {
-  if (label == label_) return;
-  [label_ release];
-  label_ = [label copy];
-}
-- (id<MTLDevice>)device {
-  return device_;
 }
 - (NSUInteger)encodedLength {
   return length_;

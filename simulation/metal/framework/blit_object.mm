@@ -51,7 +51,6 @@ void check_multiple_of_4(NSUInteger number, const char* what) {
     commands_->open_encoder_ = nil;
   }
   [commands_ release];
-  [label_ release];
   [super dealloc];
 }
 - (metal::Pass*)pass:(const char*)what {
@@ -61,13 +60,8 @@ void check_multiple_of_4(NSUInteger number, const char* what) {
   }
   return pass_.get();
 }
-- (NSString*)label {
-  return label_;
-}
 - (void)setLabel:(NSString*)label {
-  if (label == label_) return;
-  [label_ release];
-  label_ = [label copy];
+  [super setLabel:label];
   if (pass_ != nullptr) pass_->label = metal::text(label);
 }
 - (id<MTLDevice>)device {

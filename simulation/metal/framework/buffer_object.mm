@@ -21,24 +21,9 @@ constexpr std::size_t kHeapAlignment = 256;
 }  // namespace
 
 @implementation SimulatedMetalResource
-- (void)dealloc {
-  // As Apple's buffer does (llama.cpp#27883): a program that releases one needs a pool.
-  [[device_ retain] autorelease];
-  [device_ release];
-  [label_ release];
-  [super dealloc];
-}
-- (NSString*)label {
-  return label_;
-}
 - (void)setLabel:(NSString*)label {
-  if (label == label_) return;
-  [label_ release];
-  label_ = [label copy];
+  [super setLabel:label];
   resource_->set_label(metal::text(label));
-}
-- (id<MTLDevice>)device {
-  return device_;
 }
 - (MTLCPUCacheMode)cpuCacheMode {
   return static_cast<MTLCPUCacheMode>(options_ & 15);

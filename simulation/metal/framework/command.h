@@ -46,6 +46,7 @@ struct Dispatch {
   Size3 group;
   ResourcePointer indirect;  // the number of groups is three uint32_t at this offset
   std::uint64_t indirect_offset = 0;
+  bool lacks_pipeline = false;  // an indirect command that Options::wants_direct_dispatch fails
 };
 struct Copy {
   ResourcePointer source;

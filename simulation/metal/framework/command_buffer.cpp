@@ -3,6 +3,7 @@
 // The program's side of a command buffer: making it, its place in the queue, waiting for it.
 #include <algorithm>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "simulation/metal/framework/queue.h"
@@ -141,7 +142,17 @@ void CommandBuffer::wait_until_scheduled() {
 
 void CommandBuffer::wait_until_completed() {
   gpu::Lock lock(state().mutex);
-  state().progress.wait(lock, [&] { return completed_handlers_ran; });
+  const auto is_over = [&] { return completed_handlers_ran; };
+  // A handler may wait for what the waiting thread has locked (pytorch#193464).
+  bool is_told = false;
+  while (!state().progress.wait_until(lock, gpu::now() + options().wait_timeout, is_over)) {
+    if (completing == std::thread::id() || std::exchange(is_told, true)) continue;
+    report("wait-blocks-handler",
+           "waitUntilCompleted does not return, as a completed handler of the command buffer has "
+           "not: it waits, perhaps for a lock of " +
+               std::string(completing == std::this_thread::get_id() ? "its own thread"
+                                                                    : "the waiting thread"));
+  }
 }
 
 Status CommandBuffer::current_status() const {

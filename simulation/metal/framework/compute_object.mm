@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // MTLComputeCommandEncoder.
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -102,6 +103,9 @@ metal::Size3 size_of(MTLSize size) { return {size.width, size.height, size.depth
     return;
   }
   dispatch.pipeline = pipeline_;
+  if (std::ranges::find(dispatched_, pipeline_) == dispatched_.end()) {
+    dispatched_.push_back(pipeline_);
+  }
   std::size_t count = bindings_.size();
   while (count > 0 && !bindings_[count - 1].is_set()) --count;
   dispatch.bindings.assign(bindings_.begin(),
@@ -232,6 +236,9 @@ metal::Size3 size_of(MTLSize size) { return {size.width, size.height, size.depth
                           binding.resource->text());
       }
     }
+    dispatch.lacks_pipeline =
+        metal::options().wants_direct_dispatch &&
+        std::ranges::find(dispatched_, dispatch.pipeline) == dispatched_.end();
     if (metal::check(dispatch, *commands_->queue_->device_->device_)) {
       pass->commands.emplace_back(std::move(dispatch));
     }

@@ -147,7 +147,7 @@ std::vector<Device*> all_devices() {
   return list;
 }
 
-void start_worker(const char* name, std::function<void()> body) {
+void join_ended_workers() {
   State& all = state();
   for (auto worker = all.workers.begin(); worker != all.workers.end();) {
     if ((*worker)->has_ended) {
@@ -157,6 +157,11 @@ void start_worker(const char* name, std::function<void()> body) {
       ++worker;
     }
   }
+}
+
+void start_worker(const char* name, std::function<void()> body) {
+  State& all = state();
+  join_ended_workers();
   Worker& worker = *all.workers.emplace_back(std::make_unique<Worker>());
   worker.body = std::move(body);
   if (worker.thread.start(name, &run_worker, &worker) != 0) std::abort();

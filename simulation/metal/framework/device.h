@@ -123,6 +123,8 @@ std::vector<Device*> all_devices();
 
 // Starts a thread that runs `body`. `name`: static, at most 15 characters.
 void start_worker(const char* name, std::function<void()> body);
+// Of those that start_worker() has started.
+void join_ended_workers();
 // Calls `function` without the lock `delay` nanoseconds from now.
 void run_later(Nanoseconds delay, std::function<void()> function);
 // A new decision of the seed: a number below `limit`.

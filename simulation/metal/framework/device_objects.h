@@ -10,20 +10,16 @@
 
 #include "simulation/metal/framework/library_objects.h"
 
-@interface SimulatedMetalResidencySet : NSObject <MTLResidencySet> {
+@interface SimulatedMetalResidencySet : SimulatedMetalObject <MTLResidencySet> {
  @public
-  SimulatedMetalDevice* device_;
-  NSString* label_;
   halyard::sim::gpu::Mutex mutex_;
   std::vector<id> pending_;  // retained; what the program sees
   std::vector<metal::ResourcePointer> committed_;
 }
 @end
 
-@interface SimulatedMetalBinaryArchive : NSObject <MTLBinaryArchive> {
+@interface SimulatedMetalBinaryArchive : SimulatedMetalLabelled <MTLBinaryArchive> {
  @public
-  SimulatedMetalDevice* device_;
-  NSString* label_;
   halyard::sim::gpu::Mutex mutex_;
   std::set<std::string> keys_;
 }
@@ -42,19 +38,15 @@ struct CounterSamples {
   std::vector<halyard::base::Atomic<std::uint64_t>> values;
 };
 
-@interface SimulatedMetalCounterSampleBuffer : NSObject <MTLCounterSampleBuffer> {
+@interface SimulatedMetalCounterSampleBuffer : SimulatedMetalObject <MTLCounterSampleBuffer> {
  @public
-  SimulatedMetalDevice* device_;
-  NSString* label_;
   std::shared_ptr<CounterSamples> samples_;
 }
 @end
 
-@interface SimulatedMetalCaptureScope : NSObject <MTLCaptureScope> {
+@interface SimulatedMetalCaptureScope : SimulatedMetalLabelled <MTLCaptureScope> {
  @public
-  SimulatedMetalDevice* device_;
   SimulatedMetalQueue* queue_;
-  NSString* label_;
 }
 @end
 

@@ -145,21 +145,8 @@ HALYARD_SIM_METAL_EXPORT void MTLRemoveDeviceObserver(id<NSObject> observer) {
 @implementation SimulatedMetalCaptureScope
 - (void)dealloc {
   metal::count_destroyed(metal::Class::kCaptureScope);
-  [label_ release];
   [queue_ release];
-  [device_ release];
   [super dealloc];
-}
-- (NSString*)label {
-  return label_;
-}
-- (void)setLabel:(NSString*)label {
-  if (label == label_) return;
-  [label_ release];
-  label_ = [label copy];
-}
-- (id<MTLDevice>)device {
-  return device_;
 }
 - (id<MTLCommandQueue>)commandQueue {
   return queue_;

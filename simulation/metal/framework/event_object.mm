@@ -11,21 +11,7 @@
 - (void)dealloc {
   metal::count_destroyed(metal::Class::kEvent);
   if (event_ != nullptr) event_->free_object();
-  [label_ release];
-  [[device_ retain] autorelease];
-  [device_ release];
   [super dealloc];
-}
-- (NSString*)label {
-  return label_;
-}
-- (void)setLabel:(NSString*)label {
-  if (label == label_) return;
-  [label_ release];
-  label_ = [label copy];
-}
-- (id<MTLDevice>)device {
-  return device_;
 }
 @end
 
@@ -41,16 +27,7 @@
 - (void)dealloc {
   metal::count_destroyed(metal::Class::kSharedEvent);
   if (event_ != nullptr) event_->free_object();
-  [label_ release];
   [super dealloc];
-}
-- (NSString*)label {
-  return label_;
-}
-- (void)setLabel:(NSString*)label {
-  if (label == label_) return;
-  [label_ release];
-  label_ = [label copy];
 }
 - (id<MTLDevice>)device {
   return nil;  // a shared event belongs to no device
@@ -108,21 +85,7 @@
 @implementation SimulatedMetalFence
 - (void)dealloc {
   metal::count_destroyed(metal::Class::kFence);
-  [label_ release];
-  [[device_ retain] autorelease];
-  [device_ release];
   [super dealloc];
-}
-- (NSString*)label {
-  return label_;
-}
-- (void)setLabel:(NSString*)label {
-  if (label == label_) return;
-  [label_ release];
-  label_ = [label copy];
-}
-- (id<MTLDevice>)device {
-  return device_;
 }
 @end
 

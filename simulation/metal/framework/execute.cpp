@@ -117,6 +117,12 @@ struct Executor {
                                     "\" was deallocated before its dispatch ran");
       return make_error(ErrorCode::kInvalidResource);
     }
+    if (dispatch.lacks_pipeline) {
+      const std::string text = "an indirect command runs \"" + dispatch.pipeline->name() +
+                               "\", with which its encoder has dispatched nothing";
+      report("indirect-pipeline-unused", text);
+      return make_error(ErrorCode::kPageFault, text);
+    }
     Size3 grid = dispatch.grid;
     if (dispatch.indirect != nullptr) {
       std::uint32_t groups[3];
@@ -162,6 +168,7 @@ struct Executor {
     launch.check_bounds = options().strict;
     launch.check_races = options().checks_races;
     launch.fail_weak_exchange = options().strict;
+    launch.has_64_bit_atomics = dispatch.pipeline->has_64_bit_atomics;
     Observer observer(pass, number, dispatch, resident);
     return error_of(msl::run(*dispatch.pipeline->function, launch, &observer));
   }

@@ -23,7 +23,10 @@ __attribute__((constructor)) void prepare_process() {
 
 // Nothing is freed, because threads of queues may still run, and the program may still call.
 __attribute__((destructor)) void report_at_exit() {
-  if (!state().is_child.load()) write_report();
+  if (state().is_child.load()) return;
+  write_report();
+  const gpu::Lock lock(state().mutex);
+  join_ended_workers();
 }
 
 }  // namespace

@@ -20,21 +20,7 @@ const msl::Argument* argument_at(const msl::Function& function, NSUInteger index
 @implementation SimulatedMetalLibrary
 - (void)dealloc {
   metal::count_destroyed(metal::Class::kLibrary);
-  [label_ release];
-  [[device_ retain] autorelease];
-  [device_ release];
   [super dealloc];
-}
-- (NSString*)label {
-  return label_;
-}
-- (void)setLabel:(NSString*)label {
-  if (label == label_) return;
-  [label_ release];
-  label_ = [label copy];
-}
-- (id<MTLDevice>)device {
-  return device_;
 }
 - (MTLLibraryType)type {
   return MTLLibraryTypeExecutable;
@@ -110,22 +96,8 @@ const msl::Argument* argument_at(const msl::Function& function, NSUInteger index
 @implementation SimulatedMetalFunction
 - (void)dealloc {
   metal::count_destroyed(metal::Class::kFunction);
-  [label_ release];
   [name_ release];
-  [[device_ retain] autorelease];
-  [device_ release];
   [super dealloc];
-}
-- (NSString*)label {
-  return label_;
-}
-- (void)setLabel:(NSString*)label {
-  if (label == label_) return;
-  [label_ release];
-  label_ = [label copy];
-}
-- (id<MTLDevice>)device {
-  return device_;
 }
 - (MTLFunctionType)functionType {
   return static_cast<MTLFunctionType>(function_->info().kind);
@@ -195,16 +167,7 @@ const msl::Argument* argument_at(const msl::Function& function, NSUInteger index
 - (void)dealloc {
   metal::count_destroyed(metal::Class::kPipeline);
   pipeline_->is_freed.store(true);
-  [label_ release];
-  [[device_ retain] autorelease];
-  [device_ release];
   [super dealloc];
-}
-- (NSString*)label {
-  return label_;
-}
-- (id<MTLDevice>)device {
-  return device_;
 }
 - (NSUInteger)maxTotalThreadsPerThreadgroup {
   return pipeline_->max_threads;
@@ -276,6 +239,9 @@ SimulatedMetalPipeline* new_pipeline(SimulatedMetalDevice* device, id<MTLFunctio
   pipeline->static_threadgroup_bytes = info.static_threadgroup_bytes;
   pipeline->is_multiple_of_width = is_multiple;
   pipeline->supports_indirect_command_buffers = is_indirect;
+  // Apple, "Metal Feature Set Tables": from Apple9, and Apple8 with Mac2.
+  const auto has_family = [&](int family) { return device->device_->supports_family(family); };
+  pipeline->has_64_bit_atomics = has_family(1009) || (has_family(1008) && has_family(2002));
   SimulatedMetalPipeline* const made = [[SimulatedMetalPipeline alloc] init];
   made->device_ = [device retain];
   made->pipeline_ = std::move(pipeline);

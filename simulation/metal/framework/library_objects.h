@@ -12,31 +12,25 @@
 
 namespace msl = halyard::sim::msl;
 
-@interface SimulatedMetalLibrary : NSObject <MTLLibrary> {
+@interface SimulatedMetalLibrary : SimulatedMetalLabelled <MTLLibrary> {
  @public
-  SimulatedMetalDevice* device_;
   std::shared_ptr<const msl::Library> library_;
   std::uint64_t source_key_;  // of the text, for archives
-  NSString* label_;
 }
 @end
 
-@interface SimulatedMetalFunction : NSObject <MTLFunction> {
+@interface SimulatedMetalFunction : SimulatedMetalLabelled <MTLFunction> {
  @public
-  SimulatedMetalDevice* device_;
   std::shared_ptr<const msl::Library> library_;
   std::uint64_t source_key_;  // of the text, for archives
   std::shared_ptr<const msl::Function> function_;
-  NSString* label_;
   NSString* name_;
 }
 @end
 
-@interface SimulatedMetalPipeline : NSObject <MTLComputePipelineState> {
+@interface SimulatedMetalPipeline : SimulatedMetalObject <MTLComputePipelineState> {
  @public
-  SimulatedMetalDevice* device_;
   std::shared_ptr<const metal::Pipeline> pipeline_;
-  NSString* label_;
 }
 @end
 
@@ -49,14 +43,12 @@ struct EncodedMember {
   std::string name;
 };
 
-@interface SimulatedMetalArgumentEncoder : NSObject <MTLArgumentEncoder> {
+@interface SimulatedMetalArgumentEncoder : SimulatedMetalLabelled <MTLArgumentEncoder> {
  @public
-  SimulatedMetalDevice* device_;
   std::vector<EncodedMember> members_;
   std::size_t length_, alignment_;
   std::shared_ptr<metal::Resource> target_;
   std::size_t target_offset_;
-  NSString* label_;
 }
 // +1; null members: the argument is no struct with ids.
 + (SimulatedMetalArgumentEncoder*)newWithDevice:(SimulatedMetalDevice*)device

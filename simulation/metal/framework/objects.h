@@ -28,20 +28,33 @@ namespace metal = halyard::sim::metal;
 }
 @end
 
-@interface SimulatedMetalQueue : NSObject <MTLCommandQueue> {
+// What the objects of a device have in common. Shared events, command buffers and encoders have no
+// device of their own.
+@interface SimulatedMetalObject : NSObject {
  @public
-  SimulatedMetalDevice* device_;
-  std::shared_ptr<metal::Queue> queue_;
+  SimulatedMetalDevice* device_;  // retained
   NSString* label_;
+}
+- (NSString*)label;
+- (id<MTLDevice>)device;
+@end
+
+// Those that programs may label.
+@interface SimulatedMetalLabelled : SimulatedMetalObject
+- (void)setLabel:(NSString*)label;
+@end
+
+@interface SimulatedMetalQueue : SimulatedMetalLabelled <MTLCommandQueue> {
+ @public
+  std::shared_ptr<metal::Queue> queue_;
   std::vector<id> residency_sets_;  // retained
 }
 @end
 
-@interface SimulatedMetalCommandBuffer : NSObject <MTLCommandBuffer> {
+@interface SimulatedMetalCommandBuffer : SimulatedMetalLabelled <MTLCommandBuffer> {
  @public
   SimulatedMetalQueue* queue_;
   std::shared_ptr<metal::CommandBuffer> commands_;
-  NSString* label_;
   NSError* error_;
   NSUInteger error_options_;
   bool is_committed_;
@@ -65,11 +78,10 @@ namespace metal = halyard::sim::metal;
 }
 @end
 
-@interface SimulatedMetalEncoder : NSObject {
+@interface SimulatedMetalEncoder : SimulatedMetalLabelled {
  @public
   SimulatedMetalCommandBuffer* commands_;
   std::unique_ptr<metal::Pass> pass_;  // null after endEncoding
-  NSString* label_;
 }
 - (instancetype)initWithCommandBuffer:(SimulatedMetalCommandBuffer*)commands
                               compute:(bool)is_compute
@@ -83,6 +95,7 @@ namespace metal = halyard::sim::metal;
   std::shared_ptr<const metal::Pipeline> pipeline_;
   std::array<metal::Binding, metal::kBufferSlots> bindings_;
   std::vector<std::uint32_t> threadgroup_lengths_;
+  std::vector<std::shared_ptr<const metal::Pipeline>> dispatched_;  // pipelines, also of no groups
 }
 @end
 
@@ -90,11 +103,9 @@ namespace metal = halyard::sim::metal;
 @end
 
 // What buffers and heaps have in common.
-@interface SimulatedMetalResource : NSObject {
+@interface SimulatedMetalResource : SimulatedMetalLabelled {
  @public
-  SimulatedMetalDevice* device_;
   std::shared_ptr<metal::Resource> resource_;
-  NSString* label_;
   MTLResourceOptions options_;
   MTLPurgeableState purgeable_;
 }
@@ -126,27 +137,22 @@ namespace metal = halyard::sim::metal;
                                 offset:(std::size_t)offset;
 @end
 
-@interface SimulatedMetalEvent : NSObject <MTLEvent> {
+@interface SimulatedMetalEvent : SimulatedMetalLabelled <MTLEvent> {
  @public
-  SimulatedMetalDevice* device_;
   std::shared_ptr<metal::Event> event_;
-  NSString* label_;
 }
 @end
 
-@interface SimulatedMetalSharedEvent : NSObject <MTLSharedEvent> {
+@interface SimulatedMetalSharedEvent : SimulatedMetalLabelled <MTLSharedEvent> {
  @public
   std::shared_ptr<metal::Event> event_;
-  NSString* label_;
 }
 - (instancetype)initWithEvent:(std::shared_ptr<metal::Event>)event;
 @end
 
-@interface SimulatedMetalFence : NSObject <MTLFence> {
+@interface SimulatedMetalFence : SimulatedMetalLabelled <MTLFence> {
  @public
-  SimulatedMetalDevice* device_;
   std::shared_ptr<metal::Fence> fence_;
-  NSString* label_;
 }
 @end
 

@@ -149,8 +149,8 @@ Options& options_of_process() {
 
 Options read_options() {
   Options options;
-  // Unless asked for there is none, as in sessions without a screen: programs that look for GPUs are
-  // not to take a simulated one for a real one.
+  // Unless asked for there is none, as in sessions without a screen: programs that look for GPUs
+  // are not to take a simulated one for a real one.
   options.devices.clear();
   read_list("DEVICES", [&](std::string_view part) { return read_device(options, part); });
   read_list("MODE", [&](std::string_view part) {
@@ -176,6 +176,7 @@ Options read_options() {
   read_bool("RACES", options.checks_races);
   read_bool("PRINTS", options.prints);
   read_bool("METAL3", options.has_metal3);
+  read_bool("DIRECT_DISPATCH", options.wants_direct_dispatch);
   read_bool("WARNINGS", options.compile_warnings);
   read_number("SEED", options.seed);
   read_number("UNIFIED_FAMILY", options.unified_family);

@@ -82,7 +82,10 @@ struct Options {
   std::uint64_t kernel_budget = 0;    // basic blocks of one dispatch; then Timeout. 0: no limit
   bool checks_races = false;          // kernels are searched for races
   unsigned faults_until_revoked = 4;  // faults after which submissions are ignored; 0: never
-  bool compile_warnings = false;      // a library comes with an error object that is a warning
+  // An indirect command faults unless its encoder has dispatched something with its pipeline, as on
+  // M1 and M2: tinygrad, tinygrad/runtime/graph/metal.py:85.
+  bool wants_direct_dispatch = false;
+  bool compile_warnings = false;  // a library comes with an error object that is a warning
 };
 
 // The options of this process. Read-only once an object of Metal exists.

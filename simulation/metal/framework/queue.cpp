@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "simulation/metal/framework/report.h"
@@ -367,10 +368,12 @@ void Queue::run_handlers() {
     {
       auto handlers =
           std::move(job.is_completion ? buffer.completed_handlers : buffer.scheduled_handlers);
+      if (job.is_completion) buffer.completing = std::this_thread::get_id();
       lock.unlock();
       for (const auto& handler : handlers) handler();
       handlers.clear();
       lock.lock();
+      buffer.completing = {};
     }
     if (job.is_completion) {
       end_handlers(lock, buffer);

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "simulation/metal/framework/command.h"
@@ -48,6 +49,7 @@ struct CommandBuffer : std::enable_shared_from_this<CommandBuffer> {
   double kernel_start = 0, kernel_end = 0, gpu_start = 0, gpu_end = 0;  // seconds
   std::vector<std::function<void()>> scheduled_handlers, completed_handlers;
   bool scheduled_handlers_ran = false, completed_handlers_ran = false;
+  std::thread::id completing;  // the thread that runs its completed handlers now
   // Called once when everything is over, by a thread of the framework that holds no lock.
   std::function<void()> release_references;
   Nanoseconds blocked_since = 0;  // 0: its next item is no wait for an event

@@ -35,21 +35,7 @@ void remove_set(std::vector<id>& sets, id set) {
   metal::count_destroyed(metal::Class::kCommandQueue);
   if (queue_ != nullptr) queue_->close();
   for (id set : residency_sets_) [set release];
-  [label_ release];
-  [[device_ retain] autorelease];
-  [device_ release];
   [super dealloc];
-}
-- (NSString*)label {
-  return label_;
-}
-- (void)setLabel:(NSString*)label {
-  if (label == label_) return;
-  [label_ release];
-  label_ = [label copy];
-}
-- (id<MTLDevice>)device {
-  return device_;
 }
 - (id<MTLCommandBuffer>)bufferThatRetains:(bool)is_retaining options:(NSUInteger)error_options {
   if (metal::state().is_child.load() || metal::is_nil(metal::Class::kCommandBuffer)) return nil;
@@ -96,7 +82,6 @@ void remove_set(std::vector<id>& sets, id set) {
   }
   for (id set : residency_sets_) [set release];
   [error_ release];
-  [label_ release];
   [queue_ release];
   [super dealloc];
 }
@@ -129,14 +114,6 @@ void remove_set(std::vector<id>& sets, id set) {
   commands_->items.push_back({std::move(pass), false});
 }
 
-- (NSString*)label {
-  return label_;
-}
-- (void)setLabel:(NSString*)label {
-  if (label == label_) return;
-  [label_ release];
-  label_ = [label copy];
-}
 - (id<MTLDevice>)device {
   return queue_->device_;
 }

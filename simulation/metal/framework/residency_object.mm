@@ -11,16 +11,7 @@
 - (void)dealloc {
   metal::count_destroyed(metal::Class::kResidencySet);
   for (id one : pending_) [one release];
-  [label_ release];
-  [[device_ retain] autorelease];
-  [device_ release];
   [super dealloc];
-}
-- (NSString*)label {
-  return label_;
-}
-- (id<MTLDevice>)device {
-  return device_;
 }
 - (uint64_t)allocatedSize {
   const halyard::sim::gpu::Lock lock(mutex_);
@@ -102,21 +93,7 @@ constexpr char kFirstLine[] = "halyard simulated binary archive 1\n";
 @implementation SimulatedMetalBinaryArchive
 - (void)dealloc {
   metal::count_destroyed(metal::Class::kBinaryArchive);
-  [label_ release];
-  [[device_ retain] autorelease];
-  [device_ release];
   [super dealloc];
-}
-- (NSString*)label {
-  return label_;
-}
-- (void)setLabel:(NSString*)label {
-  if (label == label_) return;
-  [label_ release];
-  label_ = [label copy];
-}
-- (id<MTLDevice>)device {
-  return device_;
 }
 - (bool)load:(NSURL*)url {
   const std::string path = metal::text([url path]);
@@ -186,16 +163,7 @@ constexpr char kFirstLine[] = "halyard simulated binary archive 1\n";
 @implementation SimulatedMetalCounterSampleBuffer
 - (void)dealloc {
   metal::count_destroyed(metal::Class::kCounterSampleBuffer);
-  [label_ release];
-  [[device_ retain] autorelease];
-  [device_ release];
   [super dealloc];
-}
-- (id<MTLDevice>)device {
-  return device_;
-}
-- (NSString*)label {
-  return label_;
 }
 - (NSUInteger)sampleCount {
   return samples_->values.size();

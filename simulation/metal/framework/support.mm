@@ -20,6 +20,30 @@ MTLDeviceNotificationName const MTLDeviceRemovalRequestedNotification =
 MTLDeviceNotificationName const MTLDeviceWasRemovedNotification =
     @"MTLDeviceWasRemovedNotification";
 
+@implementation SimulatedMetalObject
+- (void)dealloc {
+  [label_ release];
+  // As Apple's buffer does (llama.cpp#27883): a program that releases an object needs a pool.
+  [[device_ retain] autorelease];
+  [device_ release];
+  [super dealloc];
+}
+- (NSString*)label {
+  return label_;
+}
+- (id<MTLDevice>)device {
+  return device_;
+}
+@end
+
+@implementation SimulatedMetalLabelled
+- (void)setLabel:(NSString*)label {
+  if (label == label_) return;
+  [label_ release];
+  label_ = [label copy];
+}
+@end
+
 namespace halyard::inline v0::sim::metal {
 
 NSString* string(const std::string& text) { return [NSString stringWithUTF8String:text.c_str()]; }

@@ -138,6 +138,11 @@ void Group::host_atomic(__hy_state* state, unsigned long address, unsigned size,
                         unsigned long site) {
   Worker& worker = Worker::of(state);
   Group& self = *worker.group;
+  if (size == 8 && !self.launch_.has_64_bit_atomics) {
+    (void)self.fail(worker, Fault::kUnsupported, "an atomic of 64 bits, which the device lacks",
+                    address);
+    self.leave(worker);
+  }
   // Another thread may come first.
   if (self.launch_.seed != 0 && self.random_.one_in(16)) self.wait(worker, State::kReady);
   if ((self.launch_.check_bounds || self.launch_.check_races) &&

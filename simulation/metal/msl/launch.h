@@ -55,7 +55,7 @@ enum class Fault : std::uint8_t {
   kInactiveLane,  // a value from a lane that does not take part
   kBudget,        // more steps than the budget
   kTrap,          // __builtin_trap, a division by zero, a stack overflow, an unmapped address
-  kUnsupported,   // arguments that the function needs and the launch lacks
+  kUnsupported,   // what the function needs and the launch lacks: arguments, 64-bit atomics
 };
 std::string_view name(Fault fault) noexcept;
 
@@ -94,6 +94,8 @@ struct Launch {
   bool check_races = false;
   // Every other atomic_compare_exchange_weak fails although the value is the expected one.
   bool fail_weak_exchange = false;
+  // Otherwise a 64-bit atomic ends the launch with kUnsupported.
+  bool has_64_bit_atomics = true;
 };
 
 struct Outcome {

@@ -27,6 +27,7 @@ struct Registry {
   std::unordered_map<std::string_view, Class*> classes;
   std::unordered_map<std::string_view, Protocol*> protocols;
   std::vector<Class*> order;  // as registered
+  std::vector<MethodCache*> caches;  // all of them: none is ever freed
 };
 Registry& registry() {
   static auto* const all = new Registry;
@@ -71,7 +72,10 @@ MethodCache* empty_cache() {
 // message.S reads caches without a lock. A place is filled once, the implementation first; a cache that
 // a change of methods made wrong is replaced, and kept, as a thread may still read it.
 void remember(Class* of, Selector selector, Implementation implementation) {
-  if (of->cache == empty_cache()) __atomic_store_n(&of->cache, make_cache(64), __ATOMIC_RELEASE);
+  if (of->cache == empty_cache()) {
+    registry().caches.push_back(make_cache(64));
+    __atomic_store_n(&of->cache, registry().caches.back(), __ATOMIC_RELEASE);
+  }
   MethodCache* const cache = of->cache;
   MethodCache::Place& place =
       cache->places[(reinterpret_cast<std::uintptr_t>(selector) & cache->mask) / kPlace];

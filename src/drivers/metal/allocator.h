@@ -3,18 +3,20 @@
 // Memory of the metal driver: an MTLBuffer, named by the buffer and an offset.
 //
 //     kDeviceLocal   Private
-//     kHostVisible   Shared
+//     kHostVisible   Shared; Managed (managed.h) where the device's memory is its own and
+//                    DeviceOptions::managed chooses that (docs/drivers/metal.md)
 //     kHostLocal     Shared
 //
-// Never Managed, which is two copies (docs/drivers/metal.md). Untracked: the encoder orders
-// commands itself. Buffers are few, as the HAL's pools divide them.
+// Untracked: the encoder orders commands itself. Buffers are few, as the HAL's pools divide them.
 #pragma once
 
 #import <Metal/Metal.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
+#include "drivers/metal/managed.h"
 #include "drivers/metal/native_device.h"
 #include "hal/memory/memory.h"
 #include "hal/recording/arguments.h"
@@ -42,19 +44,23 @@ class DeviceMemory final : public hal::Memory {
   id<MTLBuffer> buffer() const noexcept { return buffer_.get(); }
   // Where the memory begins in buffer(): not at 0 if it was imported from the middle of a page.
   std::uint64_t offset_in_buffer() const noexcept { return offset_; }
+  // Of managed memory; else null.
+  ManagedCopies* managed() const noexcept { return managed_.get(); }
 
  private:
   DeviceMemory(Ref<NativeDevice> device, Retained<id<MTLBuffer>> buffer, std::uint64_t offset,
-               std::byte* host, std::uint64_t size, hal::MemoryType type,
-               const void* domain) noexcept;
+               std::byte* host, std::uint64_t size, hal::MemoryType type, const void* domain,
+               std::unique_ptr<ManagedCopies> managed) noexcept;
   ~DeviceMemory() override;
   static Result<Ref<DeviceMemory>> adopt(Ref<NativeDevice> device, Retained<id<MTLBuffer>> buffer,
                                          std::uint64_t offset, std::byte* host, std::uint64_t size,
-                                         hal::MemoryType type, const void* domain);
+                                         hal::MemoryType type, const void* domain,
+                                         std::unique_ptr<ManagedCopies> managed = nullptr);
 
   const Ref<NativeDevice> device_;
   Retained<id<MTLBuffer>> buffer_;
   const std::uint64_t offset_;
+  std::unique_ptr<ManagedCopies> managed_;
 };
 
 // Where commands work on a range. For commands that are issued.

@@ -16,6 +16,11 @@ constexpr std::uint64_t kDefaultAlignment = 64;
 
 constexpr MTLResourceOptions kPrivate = untracked(MTLResourceStorageModePrivate);
 constexpr MTLResourceOptions kShared = untracked(MTLResourceStorageModeShared);
+#if defined(__APPLE__) && !TARGET_OS_OSX
+constexpr MTLResourceOptions kManaged = kShared;  // no such device has memory of its own
+#else
+constexpr MTLResourceOptions kManaged = untracked(MTLResourceStorageModeManaged);
+#endif
 
 Status no_memory(std::uint64_t size) {
   return error(StatusCode::kResourceExhausted, "metal: no memory for {} bytes", size);
@@ -29,23 +34,27 @@ std::uint64_t bytes_to_alignment(const void* host, std::uint64_t alignment) noex
 
 DeviceMemory::DeviceMemory(Ref<NativeDevice> device, Retained<id<MTLBuffer>> buffer,
                            std::uint64_t offset, std::byte* host, std::uint64_t size,
-                           hal::MemoryType type, const void* domain) noexcept
+                           hal::MemoryType type, const void* domain,
+                           std::unique_ptr<ManagedCopies> managed) noexcept
     : Memory(size, type, host, /*device_address=*/0, domain),
       device_(std::move(device)),
       buffer_(std::move(buffer)),
-      offset_(offset) {}
+      offset_(offset),
+      managed_(std::move(managed)) {}
 
 DeviceMemory::~DeviceMemory() {
   const ScopedPool pool;
+  managed_.reset();
   buffer_.reset();
 }
 
 Result<Ref<DeviceMemory>> DeviceMemory::adopt(Ref<NativeDevice> device,
                                               Retained<id<MTLBuffer>> buffer, std::uint64_t offset,
                                               std::byte* host, std::uint64_t size,
-                                              hal::MemoryType type, const void* domain) {
-  auto* const memory = new (std::nothrow)
-      DeviceMemory(std::move(device), std::move(buffer), offset, host, size, type, domain);
+                                              hal::MemoryType type, const void* domain,
+                                              std::unique_ptr<ManagedCopies> managed) {
+  auto* const memory = new (std::nothrow) DeviceMemory(
+      std::move(device), std::move(buffer), offset, host, size, type, domain, std::move(managed));
   if (memory != nullptr) return Ref<DeviceMemory>::adopt(memory);
   return error(StatusCode::kResourceExhausted, "metal: no memory for a buffer's description");
 }
@@ -65,17 +74,27 @@ Result<Ref<DeviceMemory>> DeviceMemory::allocate(Ref<NativeDevice> device, std::
     if (!buffer) return no_memory(size);
     return adopt(std::move(device), std::move(buffer), 0, nullptr, size, type, domain);
   }
-  Retained<id<MTLBuffer>> buffer = new_buffer(device->handle(), bytes, kShared);
+  const bool is_managed = type == hal::MemoryType::kHostVisible && device->options().managed &&
+                          !device->physical().unified();
+  const MTLResourceOptions mode = is_managed ? kManaged : kShared;
+  Retained<id<MTLBuffer>> buffer = new_buffer(device->handle(), bytes, mode);
   std::uint64_t offset = buffer ? bytes_to_alignment([buffer.get() contents], alignment) : 0;
   if (offset != 0) {
     // Metal promises the host no alignment of its own. Rare: it gives whole pages.
-    buffer = new_buffer(device->handle(), bytes + alignment, kShared);
+    buffer = new_buffer(device->handle(), bytes + alignment, mode);
     offset = buffer ? bytes_to_alignment([buffer.get() contents], alignment) : 0;
   }
   if (!buffer) return no_memory(size);
   auto* const host = static_cast<std::byte*>([buffer.get() contents]);
   if (host == nullptr) return no_memory(size);
-  return adopt(std::move(device), std::move(buffer), offset, host + offset, size, type, domain);
+  std::unique_ptr<ManagedCopies> managed;
+  if (is_managed) {
+    managed.reset(new (std::nothrow)
+                      ManagedCopies(device->handle(), buffer.get(), {offset, offset + size}));
+    if (managed == nullptr) return no_memory(size);
+  }
+  return adopt(std::move(device), std::move(buffer), offset, host + offset, size, type, domain,
+               std::move(managed));
 }
 
 Result<Ref<DeviceMemory>> DeviceMemory::import(Ref<NativeDevice> device, std::byte* data,
@@ -103,7 +122,7 @@ Result<Ref<hal::Memory>> ArgumentTraits::allocate(const Ref<NativeDevice>& devic
                                                   std::uint64_t bytes) {
   HALYARD_ASSIGN_OR_RETURN(
       Ref<DeviceMemory> chunk,
-      DeviceMemory::allocate(device, bytes, Arguments::kAlignment, hal::MemoryType::kHostVisible,
+      DeviceMemory::allocate(device, bytes, Arguments::kAlignment, hal::MemoryType::kHostLocal,
                              /*domain=*/nullptr));
   return Ref<hal::Memory>(std::move(chunk));
 }

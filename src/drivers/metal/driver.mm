@@ -31,7 +31,7 @@ namespace {
 
 // An option is absent, or has a number between its bounds.
 struct Options {
-  std::optional<unsigned> devices, heaps, page, poll_time, split;
+  std::optional<unsigned> devices, heaps, managed, page, poll_time, split;
 };
 
 struct OptionName {
@@ -41,6 +41,7 @@ struct OptionName {
 };
 constexpr OptionName kOptions[] = {{"devices", &Options::devices, 1, kMaxDevices},
                                    {"heaps", &Options::heaps, 0, 1},
+                                   {"managed", &Options::managed, 0, 1},
                                    {"page", &Options::page, 4096, 65536},
                                    {"poll_time", &Options::poll_time, 0, 1'000'000},
                                    {"split", &Options::split, 1, 4096}};
@@ -65,7 +66,7 @@ Result<Options> read_options(const hal::Uri& uri) {
     if (option == std::end(kOptions)) {
       return error(StatusCode::kInvalidArgument,
                    "metal: unknown option '{}'; there are cache, check, devices, hang_timeout, "
-                   "heaps, page, poll_time and split",
+                   "heaps, managed, page, poll_time and split",
                    name);
     }
     options.*option->value = base::parse_number(value, option->least, option->most);
@@ -139,6 +140,7 @@ class MetalDriver final : public hal::Driver {
         .poll_time = Nanoseconds{options.poll_time.value_or(kPollMicroseconds)} * 1000,
         .page = options.page ? *options.page : page_size(),
         .uses_heaps = options.heaps.value_or(0) == 1,
+        .managed = options.managed.value_or(0) == 1,
         .split_after = options.split.value_or(kSplitAfter)};
     std::vector<std::unique_ptr<hal::DeviceImpl>> devices;
     for (unsigned ordinal = ordinals.first; ordinal < ordinals.end; ++ordinal) {

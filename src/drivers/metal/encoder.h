@@ -48,6 +48,10 @@ class Encoder {
   // bindings, encoded; it stays until the device has run the command. kResourceExhausted.
   Status add(const hal::Command& command, const hal::BoundRange* table,
              const hal::ArgumentBlock& block);
+  // Copies bytes of a buffer. kResourceExhausted.
+  Status copy(const NativeRange& source, const NativeRange& target);
+  // Brings the device's copy of managed memory to the host. kResourceExhausted.
+  Status synchronize(id<MTLBuffer> buffer);
   // What follows runs after, and sees, everything before.
   void barrier() noexcept { barrier_ = worked_; }
   // Ends the open encoder, if there is one.
@@ -66,7 +70,6 @@ class Encoder {
   void declare(id<MTLBuffer> buffer, MTLResourceUsage usage) noexcept;
   void set_pipeline(id<MTLComputePipelineState> pipeline) noexcept;
   Status fill(const hal::FillCommand& command, const NativeRange& target);
-  Status copy(const NativeRange& source, const NativeRange& target);
   Status dispatch(const hal::DispatchCommand& command, const hal::BoundRange* table,
                   const hal::ArgumentBlock& block);
 

@@ -177,6 +177,12 @@ Status Encoder::copy(const NativeRange& source, const NativeRange& target) {
   return {};
 }
 
+Status Encoder::synchronize(id<MTLBuffer> buffer) {
+  HALYARD_RETURN_IF_ERROR(open_blit());
+  [blit_.get() synchronizeResource:buffer];
+  return {};
+}
+
 Status Encoder::dispatch(const hal::DispatchCommand& command, const hal::BoundRange* table,
                          const hal::ArgumentBlock& block) {
   const bool runs = command.counts != nullptr ||

@@ -33,6 +33,7 @@
 #include "base/mutex.h"
 #include "drivers/metal/allocator.h"
 #include "drivers/metal/encoder.h"
+#include "drivers/metal/managed.h"
 #include "drivers/metal/native_device.h"
 #include "drivers/metal/notifier.h"
 #include "drivers/metal/stamping.h"
@@ -74,6 +75,7 @@ class Lane final : public timeline::NativeQueue, private Watched {
     base::Array<timeline::Edge> edges;
     Arguments arguments;
     Stamping stamping;
+    ManagedUses managed;  // of a device with DeviceOptions::managed
   };
 
   Lane(const ArgumentHeap& heap, timeline::EntryGuard* guard) noexcept

@@ -130,11 +130,15 @@ Status Lane::encode(const timeline::Issue& issue, Slot& slot) {
   }
   if (!has_reached(issue.sequence - 1)) first.wait(watch_->event(), issue.sequence - 1);
   (void)slot.buffers.push_back(std::move(first));
+  const bool managed = device_.options().managed;
+  if (managed) HALYARD_RETURN_IF_ERROR(slot.managed.flush(operation_of(issue)));
   {
     Encoder encoder(device_, fence_.get());
     encoder.begin(slot.buffers.back().buffer());
     HALYARD_RETURN_IF_ERROR(encode_work(issue, slot, encoder));
+    if (managed) HALYARD_RETURN_IF_ERROR(slot.managed.copy_back(encoder));
   }
+  if (managed) slot.managed.begin();
   slot.buffers.back().signal(watch_->event(), issue.sequence);
   return {};
 }
@@ -200,6 +204,7 @@ Status Lane::encode_work(const timeline::Issue& issue, Slot& slot, Encoder& enco
 
 void Lane::clear(Slot& slot) noexcept {
   slot.stamping.forget();
+  slot.managed.end(/*done=*/false);
   slot.buffers.shrink(0);
   slot.edges.shrink(0);
 }
@@ -241,6 +246,7 @@ bool Lane::edges_hold(Slot& slot) noexcept {
 
 void Lane::retire(Slot& slot) noexcept {
   slot.stamping.collect({slot.buffers.data(), slot.buffers.size()});
+  slot.managed.end(/*done=*/true);
   buffers_.fetch_sub(static_cast<std::uint32_t>(slot.buffers.size()), std::memory_order_release);
   slot.buffers.shrink(0);
 }

@@ -26,6 +26,7 @@ struct DeviceOptions {
   Nanoseconds poll_time = 0;      // QueueCapabilities::poll_time of the lanes
   std::uint64_t page = 0;         // of imports
   bool uses_heaps = false;        // small memory of the device comes from heaps
+  bool managed = false;           // kHostVisible is Managed where the device has memory of its own
   std::uint32_t split_after = 0;  // commands of a recording in one command buffer
 };
 

@@ -62,18 +62,24 @@ template struct atomic<int>;
 template struct atomic<uint>;
 template struct atomic<float>;
 template struct atomic<bool>;
-template struct atomic<long>;
 template struct atomic<ulong>;
 // The token pass renames Metal's names for these: clang has types with the same names.
 typedef atomic<int> __hy_atomic_int;
 typedef atomic<uint> __hy_atomic_uint;
 typedef atomic<float> __hy_atomic_float;
 typedef atomic<bool> __hy_atomic_bool;
-typedef atomic<long> __hy_atomic_long;
 typedef atomic<ulong> __hy_atomic_ulong;
 
+// Section 6.15: 64 bits have atomic_max_explicit and atomic_min_explicit, without a result, and
+// nothing else.
 template <class T>
-using __hy_word = make_unsigned_t<T>;
+struct __hy_word_of {
+  static_assert(sizeof(T) <= 4, "64-bit atomics have no operation but atomic_max_explicit and "
+                                "atomic_min_explicit");
+  typedef make_unsigned_t<T> type;
+};
+template <class T>
+using __hy_word = typename __hy_word_of<T>::type;
 template <class T>
 __HY_INLINE T __hy_load(ulong address) {
   __hy_atomic(address, sizeof(T), 0);
@@ -85,9 +91,8 @@ __HY_INLINE void __hy_store(ulong address, T value) {
   __atomic_store_n((__private __hy_word<T>*)address, __hy_bits<__hy_word<T>>(value),
                    __ATOMIC_SEQ_CST);
 }
-template <class T, class F>
-__HY_INLINE T __hy_update(ulong address, F f) {
-  typedef __hy_word<T> U;
+template <class T, class U, class F>
+__HY_INLINE T __hy_update_word(ulong address, F f) {
   __hy_atomic(address, sizeof(T), 1);
   __private U* const word = (__private U*)address;
   U old = __atomic_load_n(word, __ATOMIC_SEQ_CST);
@@ -99,6 +104,10 @@ __HY_INLINE T __hy_update(ulong address, F f) {
       return before;
     }
   }
+}
+template <class T, class F>
+__HY_INLINE T __hy_update(ulong address, F f) {
+  return __hy_update_word<T, __hy_word<T>>(address, f);
 }
 
 #define __HY_ATOMIC_UPDATE(SPACE, NAME, EXPRESSION)                                         \
@@ -142,21 +151,22 @@ __HY_INLINE T __hy_update(ulong address, F f) {
   __HY_ATOMIC_UPDATE(SPACE, atomic_fetch_or_explicit, x | y)                                  \
   __HY_ATOMIC_UPDATE(SPACE, atomic_fetch_xor_explicit, x ^ y)                                 \
   __HY_ATOMIC_UPDATE(SPACE, atomic_fetch_max_explicit, x < y ? y : x)                         \
-  __HY_ATOMIC_UPDATE(SPACE, atomic_fetch_min_explicit, y < x ? y : x)                         \
-  template <class T>                                                                          \
-  __HY_INLINE void atomic_max_explicit(volatile SPACE atomic<T>* object, __hy_id<T> y,        \
-                                       memory_order order) {                                  \
-    atomic_fetch_max_explicit(object, y, order);                                              \
-  }                                                                                           \
-  template <class T>                                                                          \
-  __HY_INLINE void atomic_min_explicit(volatile SPACE atomic<T>* object, __hy_id<T> y,        \
-                                       memory_order order) {                                  \
-    atomic_fetch_min_explicit(object, y, order);                                              \
-  }
+  __HY_ATOMIC_UPDATE(SPACE, atomic_fetch_min_explicit, y < x ? y : x)
 __HY_ATOMICS(__global)
 __HY_ATOMICS(__local)
 #undef __HY_ATOMICS
 #undef __HY_ATOMIC_UPDATE
+
+__HY_INLINE void atomic_max_explicit(volatile __global atomic<ulong>* object, ulong y,
+                                     memory_order) {
+  __hy_update_word<ulong, ulong>((ulong)object,
+                                 [=](ulong x) __HY_INLINE { return x < y ? y : x; });
+}
+__HY_INLINE void atomic_min_explicit(volatile __global atomic<ulong>* object, ulong y,
+                                     memory_order) {
+  __hy_update_word<ulong, ulong>((ulong)object,
+                                 [=](ulong x) __HY_INLINE { return y < x ? y : x; });
+}
 
 // An array as a class (section 2.12).
 template <class T, size_t N>
