@@ -90,10 +90,13 @@
   [_installName release];
   [super dealloc];
 }
-// The newer property replaces the older one.
+// The newer property replaces the older one. The older one chooses the functions too (Apple, "Metal
+// Shading Language Guide": -fno-fast-math "enables the high-precision variant of math functions").
 - (void)setFastMathEnabled:(BOOL)is_enabled {
   _fastMathEnabled = is_enabled;
   _mathMode = is_enabled ? MTLMathModeFast : MTLMathModeSafe;
+  _mathFloatingPointFunctions =
+      is_enabled ? MTLMathFloatingPointFunctionsFast : MTLMathFloatingPointFunctionsPrecise;
 }
 - (void)setMathMode:(MTLMathMode)mode {
   _mathMode = mode;
