@@ -51,7 +51,9 @@ def matrix_products():
     close((Tensor(a) @ Tensor(b)).numpy(), a @ b, 1e-4)
     half_a, half_b = random(64, 64, dtype=np.float16), random(64, 64, seed=2, dtype=np.float16)
     expected = half_a.astype(np.float32) @ half_b.astype(np.float32)
-    close(Tensor(half_a).matmul(Tensor(half_b), dtype=dtypes.float).numpy(), expected, 1e-3)
+    # Without matrix instructions it multiplies in half precision and only adds in single precision.
+    tolerance = 1e-3 if Device[Device.DEFAULT].renderer.tensor_cores else 0.02
+    close(Tensor(half_a).matmul(Tensor(half_b), dtype=dtypes.float).numpy(), expected, tolerance)
     close((Tensor(half_a) @ Tensor(half_b)).numpy(), expected, 0.02)
 
 
