@@ -11,6 +11,8 @@ import os
 import platform
 import struct
 
+import objective_c
+
 FRAMEWORK = os.environ["METAL_PATH"]
 os.environ["COREGRAPHICS_PATH"] = os.environ["MTLCOMPILER_PATH"] = FRAMEWORK
 os.environ["PARALLEL"] = "0"  # processes that compile would not import this
@@ -26,41 +28,16 @@ class _CDLL(_load):
 
 
 ctypes.CDLL = _CDLL
-_objc = _load(FRAMEWORK)
-
-
-def _send(receiver, selector, result=ctypes.c_void_p, *arguments):
-    """Sends a message. Each of `arguments` is a ctypes object."""
-    _objc.sel_registerName.restype = ctypes.c_void_p
-    types = [ctypes.c_void_p, ctypes.c_void_p, *map(type, arguments)]
-    message = ctypes.CFUNCTYPE(result, *types)(ctypes.cast(_objc.objc_msgSend, ctypes.c_void_p).value)
-    return message(receiver, _objc.sel_registerName(selector), *arguments)
-
-
-def _class(name):
-    _objc.objc_getClass.restype = ctypes.c_void_p
-    return _objc.objc_getClass(name)
 
 
 def _errors(text, is_fast):
     """The errors of `text`, or None."""
-    _objc.MTLCreateSystemDefaultDevice.restype = ctypes.c_void_p
-    pool = _send(_send(_class(b"NSAutoreleasePool"), b"alloc"), b"init")
-    device = _objc.MTLCreateSystemDefaultDevice()
-    options = _send(_class(b"MTLCompileOptions"), b"new")
-    _send(options, b"setFastMathEnabled:", None, ctypes.c_bool(is_fast))
-    string = _send(_class(b"NSString"), b"stringWithUTF8String:", ctypes.c_void_p, ctypes.c_char_p(text))
-    error = ctypes.c_void_p()
-    library = _send(device, b"newLibraryWithSource:options:error:", ctypes.c_void_p, ctypes.c_void_p(string),
-                    ctypes.c_void_p(options), ctypes.cast(ctypes.pointer(error), ctypes.c_void_p))
-    message = None
-    if library is None:
-        description = _send(error.value, b"localizedDescription")
-        message = _send(description, b"UTF8String", ctypes.c_char_p)
-    for each in (library, options, device):
-        _send(each, b"release", None)
-    _send(pool, b"drain", None)
-    return message
+    with objective_c.autorelease_pool():
+        device = objective_c.creator("MTLCreateSystemDefaultDevice")()
+        options = objective_c.Class("MTLCompileOptions").alloc().init()
+        options.setFastMathEnabled_(is_fast)
+        library, error = device.newLibraryWithSource_options_error_(text.decode(), options, None)
+        return None if library is not None else error.localizedDescription().encode()
 
 
 class _Create:

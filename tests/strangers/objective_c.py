@@ -239,7 +239,8 @@ def _metal(name):
     return _constants()[name] if name in _constants() else Class(name)
 
 
-def _create(name):
+def creator(name):
+    """The function `name` of C, which takes nothing and gives an object to its caller."""
     return lambda: _wrap(_function(name, _pointer)(), True)
 
 
@@ -265,5 +266,5 @@ def install():
     _module("Foundation", Class, NSMakeRange=_structure("NSRange", "QQ")[1])
     _module("MetalPerformanceShaders", _absent)
     _module("Metal", _metal, MTLSize=size, MTLSizeMake=size, MTLOrigin=origin, MTLOriginMake=origin,
-            MTLCreateSystemDefaultDevice=_create("MTLCreateSystemDefaultDevice"),
-            MTLCopyAllDevices=_create("MTLCopyAllDevices"))
+            MTLCreateSystemDefaultDevice=creator("MTLCreateSystemDefaultDevice"),
+            MTLCopyAllDevices=creator("MTLCopyAllDevices"))

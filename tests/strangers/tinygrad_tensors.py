@@ -151,4 +151,4 @@ def two_devices():
     close((there * 2).to(Device.DEFAULT).numpy(), a * 2)
 
 
-main("tinygrad-hip" if DEV == "HIP" else "tinygrad-metal" if DEV == "METAL" else "tinygrad-ptx" if OWN_PTX else "tinygrad-nvrtc")
+main("tinygrad-ptx" if OWN_PTX else {"HIP": "tinygrad-hip", "METAL": "tinygrad-metal"}.get(DEV, "tinygrad-nvrtc"))
