@@ -174,13 +174,13 @@ SimulatedMetalLibrary* new_library(SimulatedMetalDevice* device, const std::stri
   return [self newLibraryWithText:text error:error];
 }
 - (id<MTLLibrary>)newDefaultLibrary {
-  return nil;  // a program has no bundle here
+  return [self newDefaultLibraryWithBundle:[NSBundle mainBundle] error:nil];
 }
+// The file default.metallib, as Xcode names it, in the bundle's resources: for a program without a
+// bundle in its own folder.
 - (id<MTLLibrary>)newDefaultLibraryWithBundle:(NSBundle*)bundle error:(NSError**)error {
-  (void)bundle;
-  metal::set_error(
-      error, metal::library_error(MTLLibraryErrorFileNotFound, "no default library in the bundle"));
-  return nil;
+  const std::string path = metal::text([bundle resourcePath]) + "/default.metallib";
+  return [self newLibraryWithFile:metal::string(path) error:error];
 }
 
 - (id<MTLComputePipelineState>)newComputePipelineStateWithFunction:(id<MTLFunction>)function
