@@ -80,7 +80,7 @@
   if (self != nil) {
     _fastMathEnabled = YES;
     _mathMode = MTLMathModeFast;
-    _languageVersion = MTLLanguageVersion3_0;
+    _languageVersion = MTLLanguageVersion3_2;  // the most recent one by default
   }
   return self;
 }
@@ -111,7 +111,14 @@
   copy.languageVersion = _languageVersion;
   copy.libraryType = _libraryType;
   copy.installName = _installName;
+  copy.libraries = _libraries;
+  copy.preserveInvariance = _preserveInvariance;
   copy.optimizationLevel = _optimizationLevel;
+  copy.compileSymbolVisibility = _compileSymbolVisibility;
+  copy.allowReferencingUndefinedSymbols = _allowReferencingUndefinedSymbols;
+  copy.maxTotalThreadsPerThreadgroup = _maxTotalThreadsPerThreadgroup;
+  copy.requiredThreadsPerThreadgroup = _requiredThreadsPerThreadgroup;
+  copy.enableLogging = _enableLogging;
   return copy;
 }
 @end
