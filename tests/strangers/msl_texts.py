@@ -6,9 +6,9 @@ usage: msl_texts.py PROGRAM [NAME=FOLDER[:LEAST]...]
 
 PROGRAM is msl_compile_texts. Of each folder all *.metal, *.msl and *.comp are compiled that have a compute
 function and use no textures, ray tracing or other things that compute functions of buffers do not have (they are
-counted as left out). Fails if fewer than LEAST compile. Without a folder: the texts of the packages tinygrad and
-triton-msl, all of them. With --emit tinygrad FOLDER or --emit triton-msl FOLDER it writes the texts of the package
-first.
+counted as left out). Fails if fewer than LEAST compile. Without a folder: the texts of the packages tinygrad,
+triton-msl and iree, all of them. With --emit tinygrad FOLDER, --emit triton-msl FOLDER or --emit iree FOLDER it
+writes the texts of the package first.
 """
 import concurrent.futures
 import inspect
@@ -24,7 +24,7 @@ LEFT_OUT = re.compile(r'\b(texture(1d|2d|3d|cube|_buffer)\w*|depth2d\w*|depthcub
                       r'metal_raytracing|intersection_query|metal_tensor|imageblock)\b')
 KERNEL = re.compile(r'\bkernel\b')
 PROCESSES = os.cpu_count()
-PACKAGE_TEXTS = {'tinygrad': 110, 'triton-msl': 76}  # of the versions in requirements.txt
+PACKAGE_TEXTS = {'tinygrad': 110, 'triton-msl': 76, 'iree': 9}  # of the versions in requirements.txt
 
 
 def emit_tinygrad(folder):
@@ -102,6 +102,13 @@ def emit_triton_msl(folder):
                     file.write(text)
 
 
+def emit_iree(folder):
+    """What IREE's compiler makes of iree_functions.mlir."""
+    subprocess.run([os.path.join(os.path.dirname(sys.executable), 'iree-compile'), '--iree-hal-target-device=metal',
+                    '--iree-metal-compile-to-metallib=false', f'--iree-hal-dump-executable-files-to={folder}',
+                    '-o', os.devnull, os.path.join(os.path.dirname(__file__), 'iree_functions.mlir')], check=True)
+
+
 def count(program, name, folder, least):
     texts, left_out = [], 0
     for root, _, files in sorted(os.walk(folder)):
@@ -137,7 +144,7 @@ def main():
     if not arguments or arguments[0] in ('-h', '--help'):
         print(__doc__)
         return 0
-    emitters = {'tinygrad': emit_tinygrad, 'triton-msl': emit_triton_msl}
+    emitters = {'tinygrad': emit_tinygrad, 'triton-msl': emit_triton_msl, 'iree': emit_iree}
     with tempfile.TemporaryDirectory() as scratch:
         if len(arguments) == 1:
             for name in emitters:
