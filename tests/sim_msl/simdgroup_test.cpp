@@ -52,6 +52,54 @@ kernel void k(device int* y [[buffer(0)]], uint i [[thread_position_in_grid]],
   }
 }
 
+TEST(Simdgroup, VectorsAndSomeOfTheirComponents_AreValuesToo) {
+  constexpr std::string_view kText = R"(
+kernel void k(device float2* y [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+  const float4 v = float4(i, 2 * i, 3 * i, 1);
+  device float2* o = y + i * 8;
+  o[0] = simd_sum(v.xy);
+  o[1] = simd_sum(float2(v.w, v.w));
+  o[2] = simd_max(v.zx);
+  o[3] = simd_prefix_inclusive_sum(v.wx);
+  o[4] = simd_shuffle_xor(v.xz, 1);
+  o[5] = quad_broadcast(v.yx, 2);
+  o[6] = quad_sum(v.ww);
+  o[7] = as_type<float2>(as_type<uint2>(v.zw));
+})";
+  std::vector<float> y(32 * 16);
+  const Outcome outcome = run(kernel(kText), {32}, {32}, {bind(0, y)});
+  ASSERT_EQ(outcome.fault, Fault::kNone) << outcome.report.text;
+  for (int i = 0; i < 32; ++i) {
+    const auto lane = static_cast<float>(i), other = static_cast<float>(i ^ 1);
+    const auto quad = static_cast<float>(i / 4 * 4 + 2);
+    const std::vector<float> expected = {
+        496,   992,       32,       32,   93, 31, lane + 1, lane * (lane + 1) / 2,
+        other, 3 * other, 2 * quad, quad, 4,  4,  3 * lane, 1};
+    for (int k = 0; k < 16; ++k) ASSERT_EQ(y[i * 16 + k], expected[k]) << i << " " << k;
+  }
+}
+
+// IREE's compiler writes it for products of half matrices.
+TEST(Simdgroup, BitsOfSomeComponents_AreAVectorOfAnotherType) {
+  constexpr std::string_view kText = R"(
+struct Rows { float4 m[4]; };
+kernel void k(const device Rows& x [[buffer(0)]], device float4* y [[buffer(1)]],
+              uint i [[thread_position_in_grid]]) {
+  y[2 * i] = float4(as_type<half4>(x.m[i].xy));
+  y[2 * i + 1] = float4(as_type<half4>(x.m[i].zw));
+})";
+  // The halves 1, 2 are 0x3c00, 0x4000; 4, -1 are 0x4400, 0xbc00.
+  std::vector<std::uint32_t> x(16);
+  for (int i = 0; i < 16; ++i) x[i] = i % 2 == 0 ? 0x40003c00 : 0xbc004400;
+  std::vector<float> y(32);
+  const Outcome outcome = run(kernel(kText), {4}, {4}, {bind(0, x), bind(1, y)});
+  ASSERT_EQ(outcome.fault, Fault::kNone) << outcome.report.text;
+  for (int i = 0; i < 32; i += 4) {
+    EXPECT_EQ(std::vector<float>(y.begin() + i, y.begin() + i + 4),
+              (std::vector<float>{1, 2, 4, -1}));
+  }
+}
+
 TEST(Simdgroup, DivergentSum_IsOfTheActiveLanes) {
   std::vector<int> y(32);
   const Outcome outcome = run(kernel(R"(

@@ -2,6 +2,7 @@
 //
 // Foundation and Dispatch: literals, collections, texts, errors, locks, notifications, queues.
 #include <atomic>
+#include <cstdlib>
 #include <string>
 #include <thread>
 
@@ -215,6 +216,18 @@ TEST(Dispatch, Data_CopiesItsBytesAndIsAnObject) {
   EXPECT_EQ(std::string(static_cast<const char*>(mapped), size), "abc");
   [map release];
   [data release];
+}
+
+// IREE's Metal driver asks for both when it captures.
+TEST_F(Foundation, StandardPath_HasNoEmptyComponentsAndNoParents) {
+  const auto standard = [](NSString* path) {
+    return std::string([[path stringByStandardizingPath] UTF8String]);
+  };
+  EXPECT_EQ(standard(@"/a//b/./c/../d/"), "/a/b/d");
+  EXPECT_EQ(standard(@"a/../b"), "a/../b");
+  EXPECT_EQ(standard(@"/.."), "/");
+  EXPECT_EQ(standard(@"~/x"), std::string(std::getenv("HOME")) + "/x");
+  EXPECT_STREQ([@"ä" cStringUsingEncoding:[NSString defaultCStringEncoding]], "ä");
 }
 
 }  // namespace

@@ -2,24 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles texts in the Metal Shading Language that others wrote, unchanged, and counts them.
 
-usage: msl_texts.py PROGRAM NAME=FOLDER[:LEAST]...
+usage: msl_texts.py PROGRAM [NAME=FOLDER[:LEAST]...]
 
 PROGRAM is msl_compile_texts. Of each folder all *.metal, *.msl and *.comp are compiled that have a compute
 function and use no textures, ray tracing or other things that compute functions of buffers do not have (they are
-counted as left out). Fails if fewer than LEAST compile. With --emit tinygrad FOLDER or --emit triton-msl FOLDER it
-writes the texts of these packages first, if Python has them.
+counted as left out). Fails if fewer than LEAST compile. Without a folder: the texts of the packages tinygrad,
+triton-msl and iree, all of them. With --emit tinygrad FOLDER, --emit triton-msl FOLDER or --emit iree FOLDER it
+writes the texts of the package first.
 """
+import concurrent.futures
 import inspect
 import os
 import pkgutil
 import re
 import subprocess
 import sys
+import tempfile
 import types
 
 LEFT_OUT = re.compile(r'\b(texture(1d|2d|3d|cube|_buffer)\w*|depth2d\w*|depthcube\w*|sampler|raytracing|'
                       r'metal_raytracing|intersection_query|metal_tensor|imageblock)\b')
 KERNEL = re.compile(r'\bkernel\b')
+PROCESSES = os.cpu_count()
+PACKAGE_TEXTS = {'tinygrad': 110, 'triton-msl': 76, 'iree': 9}  # of the versions in requirements.txt
 
 
 def emit_tinygrad(folder):
@@ -97,6 +102,13 @@ def emit_triton_msl(folder):
                     file.write(text)
 
 
+def emit_iree(folder):
+    """What IREE's compiler makes of iree_functions.mlir."""
+    subprocess.run([os.path.join(os.path.dirname(sys.executable), 'iree-compile'), '--iree-hal-target-device=metal',
+                    '--iree-metal-compile-to-metallib=false', f'--iree-hal-dump-executable-files-to={folder}',
+                    '-o', os.devnull, os.path.join(os.path.dirname(__file__), 'iree_functions.mlir')], check=True)
+
+
 def count(program, name, folder, least):
     texts, left_out = [], 0
     for root, _, files in sorted(os.walk(folder)):
@@ -110,13 +122,21 @@ def count(program, name, folder, least):
                 texts.append(path)
             else:
                 left_out += 1
-    lines = subprocess.run([program, *texts], stdout=subprocess.PIPE, text=True, check=False).stdout.splitlines()
-    good = sum(line.startswith('ok ') for line in lines)
-    print(f'{name}: {good} of {len(texts)} compile, {left_out} left out')
+    with concurrent.futures.ThreadPoolExecutor(PROCESSES) as pool:
+        lines = [line for part in pool.map(lambda k: compile_texts(program, texts[k::PROCESSES]), range(PROCESSES))
+                 for line in part]
+    compiled = sum(line.startswith('ok ') for line in lines)
+    print(f'{name}: {compiled} of {len(texts)} compile, {left_out} left out')
     for line in lines:
         if not line.startswith('ok '):
             print('   ' + line)
-    return good >= least and len(lines) == len(texts)
+    good = compiled >= least and len(lines) == len(texts)
+    print(f"{'ok' if good else 'FAILED'} msl-texts-{name}", flush=True)
+    return good
+
+
+def compile_texts(program, texts):
+    return subprocess.run([program, *texts], stdout=subprocess.PIPE, text=True, check=False).stdout.splitlines()
 
 
 def main():
@@ -124,17 +144,23 @@ def main():
     if not arguments or arguments[0] in ('-h', '--help'):
         print(__doc__)
         return 0
-    while '--emit' in arguments:
-        at = arguments.index('--emit')
-        kind, folder = arguments[at + 1:at + 3]
-        del arguments[at:at + 3]
-        os.makedirs(folder, exist_ok=True)
-        {'tinygrad': emit_tinygrad, 'triton-msl': emit_triton_msl}[kind](folder)
-    good = True
-    for argument in arguments[1:]:
-        name, _, folder = argument.partition('=')
-        folder, _, least = folder.partition(':')
-        good = count(arguments[0], name, folder, int(least or 0)) and good
+    emitters = {'tinygrad': emit_tinygrad, 'triton-msl': emit_triton_msl, 'iree': emit_iree}
+    with tempfile.TemporaryDirectory() as scratch:
+        if len(arguments) == 1:
+            for name in emitters:
+                folder = os.path.join(scratch, name)
+                arguments += ['--emit', name, folder, f'{name}={folder}:{PACKAGE_TEXTS[name]}']
+        while '--emit' in arguments:
+            at = arguments.index('--emit')
+            kind, folder = arguments[at + 1:at + 3]
+            del arguments[at:at + 3]
+            os.makedirs(folder, exist_ok=True)
+            emitters[kind](folder)
+        good = True
+        for argument in arguments[1:]:
+            name, _, folder = argument.partition('=')
+            folder, _, least = folder.partition(':')
+            good = count(arguments[0], name, folder, int(least or 0)) and good
     return 0 if good else 1
 
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Texts: UTF-8, in a std::string, or what the compiler made of a literal.
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -9,6 +10,8 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #import <Foundation/Foundation.h>
 #import <objc/runtime.h>
@@ -273,6 +276,9 @@ static HalyardString* make(std::string text) {
 - (unichar)characterAtIndex:(NSUInteger)index {
   return to_utf16([self UTF8String]).at(index);
 }
++ (NSStringEncoding)defaultCStringEncoding {
+  return NSUTF8StringEncoding;
+}
 - (const char*)cStringUsingEncoding:(NSStringEncoding)encoding {
   if (encoding == NSUTF8StringEncoding || encoding == NSASCIIStringEncoding) return [self UTF8String];
   return static_cast<const char*>([[self dataUsingEncoding:encoding] bytes]);
@@ -330,6 +336,30 @@ static HalyardString* make(std::string text) {
   std::string path = [self UTF8String];
   if (!path.empty() && path.back() != '/') path += '/';
   return [make(path + [name UTF8String]) autorelease];
+}
+- (NSString*)stringByStandardizingPath {
+  std::string path = [self UTF8String];
+  const char* const home = std::getenv("HOME");
+  if ((path == "~" || path.starts_with("~/")) && home != nullptr) path.replace(0, 1, home);
+  const bool is_absolute = path.starts_with('/');
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at < path.size();) {
+    const std::size_t end = std::min(path.find('/', at), path.size());
+    std::string part = path.substr(at, end - at);
+    at = end + 1;
+    if (part.empty() || part == ".") continue;
+    if (part == ".." && is_absolute) {
+      if (!parts.empty()) parts.pop_back();
+    } else {
+      parts.push_back(std::move(part));
+    }
+  }
+  std::string result = is_absolute ? "/" : "";
+  for (const std::string& part : parts) {
+    if (!result.empty() && result.back() != '/') result += '/';
+    result += part;
+  }
+  return [make(result) autorelease];
 }
 - (NSString*)lastPathComponent {
   const std::string path = [self UTF8String];

@@ -116,8 +116,8 @@
 
 @implementation SimulatedMetalIndirectCommand
 - (void)setComputePipelineState:(id<MTLComputePipelineState>)state {
-  dispatch_.pipeline = static_cast<SimulatedMetalPipeline*>(state)->pipeline_;
-  if (!dispatch_.pipeline->supports_indirect_command_buffers) {
+  command_->dispatch.pipeline = static_cast<SimulatedMetalPipeline*>(state)->pipeline_;
+  if (!command_->dispatch.pipeline->supports_indirect_command_buffers) {
     metal::report("indirect-pipeline",
                   "setComputePipelineState: of an indirect command: the pipeline was made without "
                   "supportIndirectCommandBuffers");
@@ -134,61 +134,66 @@
     metal::report("indirect-offset", "setKernelBuffer: an offset beyond 32 bits is cut");
     offset &= 0xffffffff;
   }
-  if (dispatch_.bindings.size() <= index) dispatch_.bindings.resize(index + 1);
-  dispatch_.bindings[index] = {metal::resource_of(buffer), offset, nullptr};
+  if (command_->dispatch.bindings.size() <= index) command_->dispatch.bindings.resize(index + 1);
+  command_->dispatch.bindings[index] = {metal::resource_of(buffer), offset, nullptr};
 }
 - (void)setThreadgroupMemoryLength:(NSUInteger)length atIndex:(NSUInteger)index {
   if (index >= metal::kThreadgroupSlots) return;
-  if (dispatch_.threadgroup_lengths.size() <= index) {
-    dispatch_.threadgroup_lengths.resize(index + 1);
+  if (command_->dispatch.threadgroup_lengths.size() <= index) {
+    command_->dispatch.threadgroup_lengths.resize(index + 1);
   }
-  dispatch_.threadgroup_lengths[index] = static_cast<std::uint32_t>((length + 15) / 16 * 16);
+  command_->dispatch.threadgroup_lengths[index] =
+      static_cast<std::uint32_t>((length + 15) / 16 * 16);
 }
 - (void)concurrentDispatchThreadgroups:(MTLSize)groups threadsPerThreadgroup:(MTLSize)threads {
-  dispatch_.grid = {groups.width, groups.height, groups.depth};
-  dispatch_.group = {threads.width, threads.height, threads.depth};
-  dispatch_.is_in_groups = true;
-  has_dispatch_ = true;
+  command_->dispatch.grid = {groups.width, groups.height, groups.depth};
+  command_->dispatch.group = {threads.width, threads.height, threads.depth};
+  command_->dispatch.is_in_groups = true;
+  command_->has_dispatch = true;
 }
 - (void)concurrentDispatchThreads:(MTLSize)grid threadsPerThreadgroup:(MTLSize)threads {
-  dispatch_.grid = {grid.width, grid.height, grid.depth};
-  dispatch_.group = {threads.width, threads.height, threads.depth};
-  dispatch_.is_in_groups = false;
-  has_dispatch_ = true;
+  command_->dispatch.grid = {grid.width, grid.height, grid.depth};
+  command_->dispatch.group = {threads.width, threads.height, threads.depth};
+  command_->dispatch.is_in_groups = false;
+  command_->has_dispatch = true;
 }
 - (void)setBarrier {
-  has_barrier_ = true;
+  command_->has_barrier = true;
 }
 - (void)clearBarrier {
-  has_barrier_ = false;
+  command_->has_barrier = false;
 }
 - (void)reset {
-  dispatch_ = {};
-  has_dispatch_ = has_barrier_ = false;
+  *command_ = {};
 }
 @end
 
 @implementation SimulatedMetalIndirectCommandBuffer
 - (void)dealloc {
   metal::count_destroyed(metal::Class::kIndirectCommandBuffer);
-  for (SimulatedMetalIndirectCommand* command : commands_) [command release];
   [super dealloc];
 }
 - (NSUInteger)size {
-  return commands_.size();
+  return commands_->size();
 }
 - (MTLResourceID)gpuResourceID {
   return MTLResourceID{resource_->number()};
 }
 - (void)resetWithRange:(NSRange)range {
-  for (NSUInteger i = 0; i < range.length && range.location + i < commands_.size(); ++i) {
-    [commands_[range.location + i] reset];
+  for (NSUInteger i = 0; i < range.length && range.location + i < commands_->size(); ++i) {
+    (*commands_)[range.location + i] = {};
   }
 }
 - (id<MTLIndirectComputeCommand>)indirectComputeCommandAtIndex:(NSUInteger)index {
-  if (index < commands_.size()) return commands_[index];
-  metal::fail_assertion("indirect-range", "indirectComputeCommandAtIndex: " +
-                                              std::to_string(index) + " is outside of it");
-  return nil;
+  if (index >= commands_->size()) {
+    metal::fail_assertion("indirect-range", "indirectComputeCommandAtIndex: " +
+                                                std::to_string(index) + " is outside of it");
+    return nil;
+  }
+  SimulatedMetalIndirectCommand* const made =
+      [[[SimulatedMetalIndirectCommand alloc] init] autorelease];
+  made->command_ = {commands_, &(*commands_)[index]};
+  made->slots_ = slots_;
+  return made;
 }
 @end

@@ -13,8 +13,32 @@
 namespace {
 
 // A file or data that newLibraryWithURL: and newLibraryWithData: take instead of Apple's metallib,
-// whose code only Apple's GPUs run: this line, then text in the Metal Shading Language.
-constexpr std::string_view kTextLibrary = "MTLB halyard text\n";
+// whose code only Apple's GPUs run: a line of these words and options of Apple's compiler, then
+// text in the Metal Shading Language.
+constexpr std::string_view kTextLibrary = "MTLB halyard text";
+
+// Reads the options of that line. False, and the option, if there is one that is not known.
+bool read_flags(std::string_view line, MTLCompileOptions* options, std::string_view* unknown) {
+  while (!line.empty()) {
+    const std::size_t length = std::min(line.find(' '), line.size());
+    const std::string_view flag = line.substr(0, length);
+    line.remove_prefix(std::min(length + 1, line.size()));
+    const std::size_t prefix = flag.starts_with("-std=macos-metal") ? 16 : 10;
+    if (flag == "-ffast-math" || flag == "-fno-fast-math") {
+      [options setFastMathEnabled:flag == "-ffast-math"];
+    } else if ((prefix == 16 || flag.starts_with("-std=metal")) && flag.size() == prefix + 3 &&
+               flag[prefix + 1] == '.') {
+      const auto digit = [&](std::size_t at) {
+        return static_cast<NSUInteger>(flag[prefix + at] - '0');
+      };
+      [options setLanguageVersion:static_cast<MTLLanguageVersion>((digit(0) << 16) + digit(2))];
+    } else if (!flag.empty()) {
+      *unknown = flag;
+      return false;
+    }
+  }
+  return true;
+}
 
 bool read_file(const std::string& path, std::string* text) {
   std::FILE* const file = std::fopen(path.c_str(), "re");
@@ -109,8 +133,19 @@ SimulatedMetalLibrary* new_library(SimulatedMetalDevice* device, const std::stri
   });
 }
 - (id<MTLLibrary>)newLibraryWithText:(const std::string&)text error:(NSError**)error {
-  if (text.starts_with(kTextLibrary)) {
-    return metal::new_library(self, text.substr(kTextLibrary.size()), nil, error);
+  const std::size_t end_of_line = text.find('\n');
+  if (text.starts_with(kTextLibrary) && end_of_line != std::string::npos) {
+    MTLCompileOptions* const options = [[[MTLCompileOptions alloc] init] autorelease];
+    const std::string_view line =
+        std::string_view(text).substr(kTextLibrary.size(), end_of_line - kTextLibrary.size());
+    std::string_view unknown;
+    if (!read_flags(line, options, &unknown)) {
+      metal::set_error(error, metal::library_error(MTLLibraryErrorUnsupported,
+                                                   "unknown option " + std::string(unknown) +
+                                                       " in the first line of a text library"));
+      return nil;
+    }
+    return metal::new_library(self, text.substr(end_of_line + 1), options, error);
   }
   metal::set_error(
       error, metal::library_error(MTLLibraryErrorUnsupported,
@@ -139,13 +174,13 @@ SimulatedMetalLibrary* new_library(SimulatedMetalDevice* device, const std::stri
   return [self newLibraryWithText:text error:error];
 }
 - (id<MTLLibrary>)newDefaultLibrary {
-  return nil;  // a program has no bundle here
+  return [self newDefaultLibraryWithBundle:[NSBundle mainBundle] error:nil];
 }
+// The file default.metallib, as Xcode names it, in the bundle's resources: for a program without a
+// bundle in its own folder.
 - (id<MTLLibrary>)newDefaultLibraryWithBundle:(NSBundle*)bundle error:(NSError**)error {
-  (void)bundle;
-  metal::set_error(
-      error, metal::library_error(MTLLibraryErrorFileNotFound, "no default library in the bundle"));
-  return nil;
+  const std::string path = metal::text([bundle resourcePath]) + "/default.metallib";
+  return [self newLibraryWithFile:metal::string(path) error:error];
 }
 
 - (id<MTLComputePipelineState>)newComputePipelineStateWithFunction:(id<MTLFunction>)function

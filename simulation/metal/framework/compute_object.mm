@@ -206,17 +206,17 @@ metal::Size3 size_of(MTLSize size) { return {size.width, size.height, size.depth
   if (pass == nullptr || buffer == nil) return;
   SimulatedMetalIndirectCommandBuffer* const commands =
       static_cast<SimulatedMetalIndirectCommandBuffer*>(buffer);
-  if (range.location > commands->commands_.size() ||
-      range.length > commands->commands_.size() - range.location) {
+  if (range.location > commands->commands_->size() ||
+      range.length > commands->commands_->size() - range.location) {
     metal::fail_assertion("indirect-range", "executeCommandsInBuffer: the range is outside of it");
     return;
   }
   [commands_ keep:buffer];
   for (NSUInteger i = 0; i < range.length; ++i) {
-    const SimulatedMetalIndirectCommand* const one = commands->commands_[range.location + i];
-    if (one->has_barrier_) pass->commands.emplace_back(metal::Barrier{});
-    if (!one->has_dispatch_) continue;
-    metal::Dispatch dispatch = one->dispatch_;
+    const metal::IndirectCommand& one = (*commands->commands_)[range.location + i];
+    if (one.has_barrier) pass->commands.emplace_back(metal::Barrier{});
+    if (!one.has_dispatch) continue;
+    metal::Dispatch dispatch = one.dispatch;
     if (commands->inherits_buffers_) {
       dispatch.bindings.assign(bindings_.begin(), bindings_.end());
     }

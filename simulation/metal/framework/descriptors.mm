@@ -80,7 +80,7 @@
   if (self != nil) {
     _fastMathEnabled = YES;
     _mathMode = MTLMathModeFast;
-    _languageVersion = MTLLanguageVersion3_0;
+    _languageVersion = MTLLanguageVersion3_2;  // the most recent one by default
   }
   return self;
 }
@@ -90,10 +90,13 @@
   [_installName release];
   [super dealloc];
 }
-// The newer property replaces the older one.
+// The newer property replaces the older one. The older one chooses the functions too (Apple, "Metal
+// Shading Language Guide": -fno-fast-math "enables the high-precision variant of math functions").
 - (void)setFastMathEnabled:(BOOL)is_enabled {
   _fastMathEnabled = is_enabled;
   _mathMode = is_enabled ? MTLMathModeFast : MTLMathModeSafe;
+  _mathFloatingPointFunctions =
+      is_enabled ? MTLMathFloatingPointFunctionsFast : MTLMathFloatingPointFunctionsPrecise;
 }
 - (void)setMathMode:(MTLMathMode)mode {
   _mathMode = mode;
@@ -108,7 +111,14 @@
   copy.languageVersion = _languageVersion;
   copy.libraryType = _libraryType;
   copy.installName = _installName;
+  copy.libraries = _libraries;
+  copy.preserveInvariance = _preserveInvariance;
   copy.optimizationLevel = _optimizationLevel;
+  copy.compileSymbolVisibility = _compileSymbolVisibility;
+  copy.allowReferencingUndefinedSymbols = _allowReferencingUndefinedSymbols;
+  copy.maxTotalThreadsPerThreadgroup = _maxTotalThreadsPerThreadgroup;
+  copy.requiredThreadsPerThreadgroup = _requiredThreadsPerThreadgroup;
+  copy.enableLogging = _enableLogging;
   return copy;
 }
 @end

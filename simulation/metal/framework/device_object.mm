@@ -328,13 +328,8 @@ halyard::base::Atomic<std::uint64_t> next_number{1};
   made->purgeable_ = MTLPurgeableStateNonVolatile;
   made->inherits_buffers_ = [descriptor inheritBuffers];
   made->inherits_pipeline_ = [descriptor inheritPipelineState];
-  const NSUInteger slots =
-      std::min<NSUInteger>([descriptor maxKernelBufferBindCount], metal::kBufferSlots);
-  for (NSUInteger i = 0; i < count; ++i) {
-    SimulatedMetalIndirectCommand* const one = [[SimulatedMetalIndirectCommand alloc] init];
-    one->slots_ = slots;
-    made->commands_.push_back(one);
-  }
+  made->slots_ = std::min<NSUInteger>([descriptor maxKernelBufferBindCount], metal::kBufferSlots);
+  made->commands_ = std::make_shared<std::vector<metal::IndirectCommand>>(count);
   metal::count_created(metal::Class::kIndirectCommandBuffer);
   return made;
 }

@@ -57,18 +57,30 @@ struct EncodedMember {
                                       alignment:(std::size_t)alignment;
 @end
 
+namespace halyard::inline v0::sim::metal {
+
+// What a command of an indirect command buffer holds.
+struct IndirectCommand {
+  Dispatch dispatch;
+  bool has_dispatch = false;
+  bool has_barrier = false;
+};
+
+}  // namespace halyard::inline v0::sim::metal
+
+// One command. Every indirectComputeCommandAtIndex: makes an object of its own, as Metal does:
+// tinygrad (runtime/graph/metal.py) releases each without a pool and asks for the same index again.
 @interface SimulatedMetalIndirectCommand : NSObject <MTLIndirectComputeCommand> {
  @public
-  SimulatedMetalDevice* device_;  // not retained: the buffer of commands retains it
-  metal::Dispatch dispatch_;
-  bool has_dispatch_, has_barrier_;
+  std::shared_ptr<metal::IndirectCommand> command_;
   NSUInteger slots_;
 }
 @end
 
 @interface SimulatedMetalIndirectCommandBuffer : SimulatedMetalResource <MTLIndirectCommandBuffer> {
  @public
-  std::vector<SimulatedMetalIndirectCommand*> commands_;  // retained
+  std::shared_ptr<std::vector<metal::IndirectCommand>> commands_;
+  NSUInteger slots_;
   bool inherits_buffers_, inherits_pipeline_;
 }
 @end

@@ -1,13 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The types and the few functions of CoreFoundation that headers of Metal programs name. An object
-// of CoreFoundation is an object of Foundation.
+// of CoreFoundation is an object of Foundation. As Apple's (swift-corelibs-foundation,
+// CoreFoundation.h), it includes the headers of C, which programs then have from Metal.h alone.
 #pragma once
 
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <float.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <locale.h>
 #include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <time.h>
 
 #include <TargetConditionals.h>
 #include <objc/objc.h>

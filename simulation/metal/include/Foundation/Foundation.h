@@ -4,6 +4,8 @@
 // missing.
 #pragma once
 
+#include <CoreFoundation/CoreFoundation.h>
+
 #ifdef __OBJC__
 #import <Foundation/NSArray.h>
 #import <Foundation/NSAutoreleasePool.h>

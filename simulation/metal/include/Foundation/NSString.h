@@ -46,6 +46,8 @@ enum : NSStringEncoding {
 @property(readonly) NSUInteger length;
 - (unichar)characterAtIndex:(NSUInteger)index;
 @property(readonly) const char* UTF8String;
+// That of the system's strings of C: UTF-8.
++ (NSStringEncoding)defaultCStringEncoding;
 - (const char*)cStringUsingEncoding:(NSStringEncoding)encoding;
 - (BOOL)getCString:(char*)buffer maxLength:(NSUInteger)size encoding:(NSStringEncoding)encoding;
 - (NSUInteger)lengthOfBytesUsingEncoding:(NSStringEncoding)encoding;
@@ -59,6 +61,8 @@ enum : NSStringEncoding {
 - (NSString*)stringByAppendingFormat:(NSString*)format, ...;
 - (NSString*)stringByAppendingPathComponent:(NSString*)name;
 @property(readonly, copy) NSString* lastPathComponent;
+// Without empty components and ".", in absolute paths without "..", with "~/" as $HOME. Links stay.
+@property(readonly, copy) NSString* stringByStandardizingPath;
 - (NSArray*)componentsSeparatedByString:(NSString*)separator;
 - (NSString*)stringByReplacingOccurrencesOfString:(NSString*)part withString:(NSString*)with;
 @property(readonly) int intValue;

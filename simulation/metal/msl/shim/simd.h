@@ -54,7 +54,11 @@ struct __hy_filled {
     for (uint i = m.first; i < m.first + m.width; ++i) {                                 \
       if (!m.has(i)) continue;                                                           \
       const T y = m.at(i);                                                               \
-      x = any ? T(__VA_ARGS__) : y;                                                      \
+      if (any) {                                                                         \
+        x = T(__VA_ARGS__);                                                              \
+      } else {                                                                           \
+        x = y;                                                                           \
+      }                                                                                  \
       any = true;                                                                        \
     }                                                                                    \
     return x;                                                                            \
@@ -186,6 +190,43 @@ struct __hy_filled {
   }
 __HY_SIMD(simd, 0)
 __HY_SIMD(quad, 4)
+
+// The same of some components of a vector.
+#define __HY_COMPONENTS(NAME)                                                            \
+  template <class T, int S, int... I>                                                    \
+  __HY_INLINE vec<T, sizeof...(I)> NAME(__hy_swizzle<T, S, I...> value) {                \
+    return NAME(vec<T, sizeof...(I)>(value));                                            \
+  }
+#define __HY_COMPONENTS_LANE(NAME)                                                       \
+  template <class T, int S, int... I>                                                    \
+  __HY_INLINE vec<T, sizeof...(I)> NAME(__hy_swizzle<T, S, I...> value, ushort lane) {   \
+    return NAME(vec<T, sizeof...(I)>(value), lane);                                      \
+  }
+#define __HY_SIMD_COMPONENTS(PREFIX)                                                     \
+  __HY_COMPONENTS(PREFIX##_sum)                                                          \
+  __HY_COMPONENTS(PREFIX##_product)                                                      \
+  __HY_COMPONENTS(PREFIX##_and)                                                          \
+  __HY_COMPONENTS(PREFIX##_or)                                                           \
+  __HY_COMPONENTS(PREFIX##_xor)                                                          \
+  __HY_COMPONENTS(PREFIX##_max)                                                          \
+  __HY_COMPONENTS(PREFIX##_min)                                                          \
+  __HY_COMPONENTS(PREFIX##_prefix_exclusive_sum)                                         \
+  __HY_COMPONENTS(PREFIX##_prefix_inclusive_sum)                                         \
+  __HY_COMPONENTS(PREFIX##_prefix_exclusive_product)                                     \
+  __HY_COMPONENTS(PREFIX##_prefix_inclusive_product)                                     \
+  __HY_COMPONENTS(PREFIX##_broadcast_first)                                              \
+  __HY_COMPONENTS_LANE(PREFIX##_broadcast)                                               \
+  __HY_COMPONENTS_LANE(PREFIX##_shuffle)                                                 \
+  __HY_COMPONENTS_LANE(PREFIX##_shuffle_xor)                                             \
+  __HY_COMPONENTS_LANE(PREFIX##_shuffle_up)                                              \
+  __HY_COMPONENTS_LANE(PREFIX##_shuffle_down)                                            \
+  __HY_COMPONENTS_LANE(PREFIX##_shuffle_rotate_up)                                       \
+  __HY_COMPONENTS_LANE(PREFIX##_shuffle_rotate_down)
+__HY_SIMD_COMPONENTS(simd)
+__HY_SIMD_COMPONENTS(quad)
+#undef __HY_SIMD_COMPONENTS
+#undef __HY_COMPONENTS_LANE
+#undef __HY_COMPONENTS
 #undef __HY_SIMD
 #undef __HY_REDUCE
 #undef __HY_PREFIX

@@ -314,6 +314,12 @@ template <size_t N>
 using make_index_sequence = make_integer_sequence<size_t, N>;
 
 // Bits of one type as another of the same size, also of vectors (section 2.20).
+// The type of a value where an argument may be some components of a vector: a vector then.
+template <class T>
+struct __hy_plain {
+  typedef T type;
+};
+
 template <class To, class From>
 inline To __hy_bits(From from) {
   static_assert(sizeof(To) == sizeof(From), "as_type needs types of equal size");
@@ -328,7 +334,7 @@ inline To __hy_bits(From from) {
 }  // namespace metal
 template <class To, class From>
 inline To as_type(From from) {
-  return metal::__hy_bits<To>(from);
+  return metal::__hy_bits<To>(static_cast<typename metal::__hy_plain<From>::type>(from));
 }
 namespace metal {
 using ::as_type;

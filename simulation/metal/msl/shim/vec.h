@@ -95,6 +95,10 @@ struct __hy_swizzle {
     __assign(vec<T, sizeof...(I)>(b));
   }
 };
+template <class T, int S, int... I>
+struct __hy_plain<__hy_swizzle<T, S, I...>> {
+  typedef vec<T, sizeof...(I)> type;
+};
 
 // Members for all swizzles of a vector of N components, for the names x, y, z, w (letters W = p) and
 // r, g, b, a (W = q).
