@@ -118,7 +118,7 @@ bool ExploredWork::park(base::Parker& parker, std::uint32_t epoch, Nanoseconds d
     return true;
   }
   // The periodic look (rule 23) would hide a lost wake-up.
-  const bool look = deadline - clock().now() >= timeline::Engine::kLookInterval;
+  const bool look = deadline - clock().now() >= timeline::Engine::kCheckInterval;
   return parker.park(epoch, look ? Deadline::kForeverTime : deadline);
 }
 

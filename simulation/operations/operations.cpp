@@ -192,7 +192,7 @@ std::uint64_t Run::state() {
         (semaphore->value_state(~timeline::kFailedBit) == Semaphore::ValueState::kFailed));
   }
   for (const bool woken : world_.work.woken) add(woken);
-  add(world_.engine.next_look() != Deadline::kForeverTime);
+  add(world_.engine.next_check() != Deadline::kForeverTime);
   add(static_cast<std::uint64_t>(failed_semaphore_ + 1) << 8 |
       static_cast<std::uint64_t>(lost_queue_ + 1));
   // Submissions are added by queue and place, because the order among queues no longer matters.

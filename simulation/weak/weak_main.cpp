@@ -137,7 +137,7 @@ constexpr Planted kPlanted[] = {
     {"15: ... looks at the inbox", "Queue::release_role(", "load", "two_submitters"},
     {"15: the inbox is filled", "Queue::make_ready(", "compare_exchange", "two_submitters"},
     {"15: ... looks at the role", "Queue::make_ready(", "load", "two_submitters"},
-    {"27: a loss comes with its flag", "Queue::look_for_loss(", "exchange",
+    {"27: a loss comes with its flag", "Queue::check_for_loss(", "exchange",
      "loss_and_drained_consumer"},
     {"28: a sleeper counts itself", "Parker::park(", "add", "last_producer"},
     {"28: ... and its waker reads", "Parker::wake(", "load", "last_producer"},

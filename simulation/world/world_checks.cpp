@@ -188,7 +188,7 @@ bool World::waits(const Record& record) const {
 
 // Devices and files are done soon; but what was lost may be found late, and a thread that waits in
 // vain for memory is told late. Of a recording in parts each of some 20 may take 10 ms, where a
-// lane has room for one and no marker (Engine::kLookInterval).
+// lane has room for one and no marker (Engine::kCheckInterval).
 void World::check_left_behind() {
   constexpr int kMostTurns = 150;
   constexpr Nanoseconds kShort = 50'000, kLong = 4'000'000;

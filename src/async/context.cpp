@@ -417,13 +417,13 @@ Status Context::wait() const {
 Status Context::check(const detail::StopTokens& stop) const {
   Status status = stop.check();
   if (status.code() != StatusCode::kDeadlineExceeded) return status;
-  const auto look_at = [](const Moment& moment) {
+  const auto check_at = [](const Moment& moment) {
     // The message of a poll (kNow) does not name the missing signal.
     constexpr auto kPassed = Deadline::at(0);
     return moment.timeline ? semaphore(moment).wait(moment.value, kPassed) : Status();
   };
-  Status late = look_at(chain_);
-  for (std::size_t i = 0; i < joined_count_ && late.ok(); ++i) late = look_at(joined_[i]);
+  Status late = check_at(chain_);
+  for (std::size_t i = 0; i < joined_count_ && late.ok(); ++i) late = check_at(joined_[i]);
   if (late.code() != StatusCode::kDeadlineExceeded) return status;
   return error(StatusCode::kDeadlineExceeded, "{}: {}", status.message(), late.message());
 }

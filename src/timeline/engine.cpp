@@ -108,14 +108,14 @@ bool Engine::step_completion() noexcept {
     LaneTracker& lane = *lanes;
     lanes = lane.next_watched_;
     EffectScope scope(*this, EffectScope::Mode::kShell);
-    did |= look_at(lane);
+    did |= check_lane(lane);
   }
   return retry_held() || did;
 }
 
-Nanoseconds Engine::next_look() noexcept {
+Nanoseconds Engine::next_check() noexcept {
   base::LockGuard lock(watch_mutex_);
-  return watched_ == nullptr ? retry_at_ : std::min(retry_at_, clock().now() + kLookInterval);
+  return watched_ == nullptr ? retry_at_ : std::min(retry_at_, clock().now() + kCheckInterval);
 }
 
 // Retries what gates hold back. The first submission to be held wakes this shell.
@@ -125,7 +125,7 @@ bool Engine::retry_held() noexcept {
   }
   const Nanoseconds now = clock().now();
   const bool due = retry_at_ <= now;
-  if (due || retry_at_ == Deadline::kForeverTime) retry_at_ = now + kLookInterval;
+  if (due || retry_at_ == Deadline::kForeverTime) retry_at_ = now + kCheckInterval;
   if (!due) return false;
   EffectScope scope(*this, EffectScope::Mode::kShell);
   for_each_queue([](Queue& queue) {
@@ -177,7 +177,7 @@ void Engine::add_watched(LaneTracker& lane) noexcept {
 }
 
 // By the completion shell. True if it should check again before it sleeps.
-bool Engine::look_at(LaneTracker& lane) noexcept {
+bool Engine::check_lane(LaneTracker& lane) noexcept {
   const auto keep = [&] {
     base::LockGuard lock(watch_mutex_);
     lane.next_watched_ = watched_;
@@ -224,7 +224,7 @@ bool Engine::look_at(LaneTracker& lane) noexcept {
   if (moved) {
     lane.last_retired_ = retired;
     lane.last_progress_ = now;
-  } else if (status.ok() && now - lane.last_progress_ >= kLookInterval) {
+  } else if (status.ok() && now - lane.last_progress_ >= kCheckInterval) {
     status = lane.native()->probe();
     if (status.ok()) lane.watch_edges(now);
     const Nanoseconds limit = device.hang_timeout();
@@ -259,7 +259,7 @@ void Engine::rename(Queue& queue, std::string name) {
   queue.options_.name = std::move(name);
 }
 
-void Engine::keep_for_good(Queue& queue, std::uint32_t count) noexcept {
+void Engine::leak(Queue& queue, std::uint32_t count) noexcept {
   kept_.fetch_add(count, std::memory_order_relaxed);
   queue.device().note_kept();
   // Reachable for leak checkers. Not a member of this engine: the device may outlive it.

@@ -66,7 +66,7 @@ class Engine final : public trace::Source {
  public:
   // How often the completion shell polls for progress or a fault while there is a waiter: native
   // notifications can be lost (rule 23).
-  static constexpr Nanoseconds kLookInterval = 10'000'000;
+  static constexpr Nanoseconds kCheckInterval = 10'000'000;
 
   // `tracer` (may be null) outlives all that this engine orders.
   Engine(base::WorkSource& work_source, const DomainMatrix& domains,
@@ -81,7 +81,7 @@ class Engine final : public trace::Source {
   bool step_host() noexcept;
   bool step_reclaim() noexcept;
   // When step_completion must be called at the latest; kForeverTime when there is no waiter.
-  Nanoseconds next_look() noexcept;
+  Nanoseconds next_check() noexcept;
 
   // Describes the first submission not issued yet that will signal `point`, and what it waits for
   // itself; empty if there is none.
@@ -97,23 +97,23 @@ class Engine final : public trace::Source {
 
   // A wait without a deadline that sleeps for longer says why, once: `tell` gets the error of a
   // deadline that has passed, on the thread that waits. Call it before the first wait.
-  using TellLongWait = void (*)(const Status& why) noexcept;
-  void tell_long_waits(Nanoseconds after, TellLongWait tell) noexcept {
+  using ReportLongWait = void (*)(const Status& why) noexcept;
+  void report_long_waits(Nanoseconds after, ReportLongWait tell) noexcept {
     long_wait_ = after;
-    tell_long_wait_ = tell;
+    report_long_wait_ = tell;
   }
   // From when on a wait that begins now is long; kForeverTime: never.
   Nanoseconds long_from(Nanoseconds until) const noexcept {
-    const bool never = tell_long_wait_ == nullptr || until != Deadline::kForeverTime;
+    const bool never = report_long_wait_ == nullptr || until != Deadline::kForeverTime;
     return never ? Deadline::kForeverTime : clock().now() + long_wait_;
   }
   // Called by a wait. `why` makes the error, if `long_from` has come; it becomes kForeverTime then.
   template <class F>
-  void tell_if_long(Nanoseconds& long_from, F&& why) const noexcept {
+  void report_if_long(Nanoseconds& long_from, F&& why) const noexcept {
     if (long_from == Deadline::kForeverTime || clock().now() < long_from) [[likely]]
       return;
     long_from = Deadline::kForeverTime;
-    tell_long_wait_(why());
+    report_long_wait_(why());
   }
 
   // Runs `item` on the reclaim shell, where native allocation and freeing belong.
@@ -133,7 +133,7 @@ class Engine final : public trace::Source {
 
   // `count` submissions of `queue` may be touched by a device that cannot be stopped: they and the
   // queue stay for the rest of the process. The dump counts them.
-  void keep_for_good(Queue& queue, std::uint32_t count) noexcept;
+  void leak(Queue& queue, std::uint32_t count) noexcept;
 
   // Notified by drivers about any lane; never freed before the engine.
   base::Notify& completion_notify() noexcept { return completion_notify_; }
@@ -164,7 +164,7 @@ class Engine final : public trace::Source {
   bool run_posted(base::Shell shell) noexcept;
 
   void add_watched(LaneTracker& lane) noexcept;
-  bool look_at(LaneTracker& lane) noexcept;
+  bool check_lane(LaneTracker& lane) noexcept;
   // False: no memory.
   [[nodiscard]] bool add_queue(Queue& queue, std::uint32_t& index) noexcept;
   void remove_queue(Queue& queue) noexcept;
@@ -188,7 +188,7 @@ class Engine final : public trace::Source {
   base::Atomic<AccessChecker*> checker_{nullptr};
 
   Nanoseconds long_wait_ = 0;
-  TellLongWait tell_long_wait_ = nullptr;
+  ReportLongWait report_long_wait_ = nullptr;
 
   base::Mutex watch_mutex_;
   LaneTracker* watched_ = nullptr;

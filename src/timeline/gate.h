@@ -8,7 +8,7 @@
 //                     │ └── kLater ── held by the queue until Queue::retry(); cancelled like a
 //                     └──── kFail     parked one, and not covering
 //
-// The queue also asks again every Engine::kLookInterval: what the gate waits for may be in a lane
+// The queue also asks again every Engine::kCheckInterval: what the gate waits for may be in a lane
 // that has been quarantined since, of which a gate is not notified.
 //
 // A gate belongs to a type of payload and is constant.

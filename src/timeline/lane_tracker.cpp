@@ -49,10 +49,10 @@ void LaneTracker::retire_in_role(Visit& visit) noexcept {
     visit.leave();
     queue_.device().lose(fault);
   }
-  tell_room();
+  notify_room();
 }
 
-void LaneTracker::tell_room() noexcept {
+void LaneTracker::notify_room() noexcept {
   // Rule 16: the issuer stored `busy` before it re-read the depth; this thread lowered the depth
   // before this load. A native queue that was busy is asked again only after something has ended.
   if (queue_.busy_.load(std::memory_order_seq_cst) &&
@@ -141,12 +141,13 @@ bool LaneTracker::complete_to(std::uint64_t sequence, bool passed, Visit& visit)
   }
   (void)advance(visit, sequence);
   release_retire_role();
-  tell_room();
+  notify_room();
   return is_complete(sequence);
 }
 
 // The sequence first: the issuer uses an entry again once the depth has been lowered, and others
-// recognise that by the sequence (marker_for). The depth before tell_room() reads `busy` (rule 16).
+// recognise that by the sequence (marker_for). The depth before notify_room() reads `busy` (rule
+// 16).
 void LaneTracker::set_retired(std::uint64_t sequence) noexcept {
   if (sequence == retired_.load(std::memory_order_relaxed)) return;
   const std::uint64_t depth = entry(sequence).depth;
@@ -157,7 +158,7 @@ void LaneTracker::set_retired(std::uint64_t sequence) noexcept {
 void LaneTracker::release_held(std::uint64_t sequence) noexcept {
   if (entry(sequence).is_part) return;
   Submission& submission = *entry(sequence).submission;
-  submission.let_go_of_half();
+  submission.release_half();
   submission.release();
 }
 
@@ -210,7 +211,7 @@ void LaneTracker::keep_in_flight(std::uint64_t first, std::uint64_t last) noexce
     entry(at).submission->unbind();
     ++kept;
   }
-  if (kept != 0) queue_.engine().keep_for_good(queue_, kept);
+  if (kept != 0) queue_.engine().leak(queue_, kept);
 }
 
 std::uint64_t LaneTracker::sequence_leaving(std::uint64_t left) const noexcept {

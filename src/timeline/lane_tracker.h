@@ -148,7 +148,7 @@ class LaneTracker {
     published_.store(sequence, std::memory_order_release);
   }
   void retire_in_role(Visit& visit) noexcept;  // and releases the role
-  void tell_room() noexcept;         // after the depth was lowered: schedules a busy queue
+  void notify_room() noexcept;       // after the depth was lowered: schedules a busy queue
   void take_retire_role() noexcept;  // spins; holders do not block
   void release_retire_role() noexcept { retire_role_.store(false, std::memory_order_release); }
   // Under the retire role. Polls, unless the lane is known to have passed `enough`, completes what

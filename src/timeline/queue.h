@@ -96,7 +96,7 @@ class Queue final : public RefCounted, public WorkItem {
   void watch() noexcept;
   // The same for all that was submitted, if there is any left, until reopen(): no thread is left
   // that could wait for it.
-  void watch_on() noexcept;
+  void watch_dropped() noexcept;
   void close(const Status& cause) noexcept;
   bool idle() noexcept;
   bool release_lanes(const Status& cause) noexcept;
@@ -231,12 +231,12 @@ class Queue final : public RefCounted, public WorkItem {
   std::uint64_t mark_bit() const noexcept { return std::uint64_t{1} << index_ % 62; }
 
   // Loss, under the role: queue_loss.cpp.
-  void look_for_loss() noexcept;
+  void check_for_loss() noexcept;
   void fail_unissued(const Status& cause) noexcept;
   void fail_lane(LaneTracker& lane, const Status& cause) noexcept;
   void end_parts(LaneTracker& lane, const Status& cause) noexcept;
   bool sweep_lane(LaneTracker& lane) noexcept;
-  void tell_others() noexcept;
+  void notify_others() noexcept;
 
   Engine& engine_;
   Device& device_;
@@ -258,7 +258,7 @@ class Queue final : public RefCounted, public WorkItem {
   // is the reason.
   static constexpr std::uint64_t kNotRefused = ~std::uint64_t{0};
   base::Atomic<std::uint64_t> refused_at_{kNotRefused};
-  base::Atomic<bool> is_watched_{false};  // watch_on()
+  base::Atomic<bool> is_watched_{false};  // watch_dropped()
   base::Atomic<bool> sweep_{false};  // a device was lost: check for edges to it
   base::Atomic<bool> retry_{false};  // gates may open for what is held, or a marker was recorded
   base::Atomic<std::uint32_t> held_count_{0};
@@ -298,7 +298,7 @@ class Queue final : public RefCounted, public WorkItem {
   base::SpinLock pool_lock_;
   Submission* free_ = nullptr;
 
-  Queue* next_kept_ = nullptr;  // Engine::keep_for_good()
+  Queue* next_kept_ = nullptr;  // Engine::leak()
   bool kept_ = false;
 };
 

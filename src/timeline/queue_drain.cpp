@@ -148,7 +148,7 @@ void Queue::hold(Submission& submission) noexcept {
 
 // Puts what was held in front of everything that is ready, the oldest first.
 void Queue::unhold() noexcept {
-  (void)retry_.exchange(false, std::memory_order_seq_cst);  // as sweep_ in look_for_loss()
+  (void)retry_.exchange(false, std::memory_order_seq_cst);  // as sweep_ in check_for_loss()
   while (held_submissions_ != nullptr) {
     Submission& submission = *held_submissions_;
     held_submissions_ = submission.next_;
@@ -163,7 +163,7 @@ std::size_t Queue::drain(std::size_t bound, Visit& visit) noexcept {
   serve_marks(visit);
   if (sweep_.load(std::memory_order_relaxed)) [[unlikely]] {
     visit.leave();  // what a lost device held is let go
-    look_for_loss();
+    check_for_loss();
   }
   if (retry_.load(std::memory_order_relaxed)) unhold();
   std::size_t done = 0;

@@ -55,7 +55,7 @@ std::uint64_t Queue::room(std::uint64_t wanted, Visit& visit) noexcept {
 
 // Issues the next part of the submission in parts. False: the lane has no room for one now.
 bool Queue::issue_part(Visit& visit) noexcept {
-  if (device_.lost()) return false;  // the loss ends it (look_for_loss)
+  if (device_.lost()) return false;  // the loss ends it (check_for_loss)
   if (room(1, visit) == 0) return false;
   batch_[0] = in_parts_;
   edges_.shrink(0);
@@ -325,7 +325,7 @@ void Queue::publish_part(LaneTracker& lane, Submission& submission) noexcept {
 }
 
 // Records a marker at the tail of the lane. False: none can be recorded now, or the device is lost.
-// Held submissions and the completion shell ask again every Engine::kLookInterval.
+// Held submissions and the completion shell ask again every Engine::kCheckInterval.
 bool Queue::mark(Visit& visit) noexcept {
   if (device_.lost()) return false;  // the native queue may be abandoned
   LaneTracker& lane = *lane_;
@@ -346,7 +346,7 @@ void Queue::serve_marks(Visit& visit) noexcept {
 
 // Under the role: true if the end of what was issued can be seen.
 bool Queue::mark_tail(Visit& visit) noexcept {
-  if (device_.lost()) return false;  // the end of the lane notifies all queues (tell_others)
+  if (device_.lost()) return false;  // the end of the lane notifies all queues (notify_others)
   return lane_ == nullptr || lane_->visible(lane_->issued_) || mark(visit);
 }
 

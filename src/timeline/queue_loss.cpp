@@ -16,7 +16,7 @@
 
 namespace halyard::inline v0::timeline {
 
-void Queue::look_for_loss() noexcept {
+void Queue::check_for_loss() noexcept {
   // An exchange acquires what each thread that set the flag wrote before.
   (void)sweep_.exchange(false, std::memory_order_seq_cst);
   if (device_.lost()) {
@@ -30,7 +30,7 @@ void Queue::look_for_loss() noexcept {
   }
   for (auto& lane : quarantined_) (void)sweep_lane(*lane);
   if (lane_ == nullptr) return;
-  if (!sweep_lane(*lane_)) return lane_->tell_room();  // sweep_lane() has retired some
+  if (!sweep_lane(*lane_)) return lane_->notify_room();  // sweep_lane() has retired some
   (void)quarantined_.push_back(lane_.release());       // there is room
   busy_.store(false, std::memory_order_relaxed);       // of the old lane
   if (refuses_.load(std::memory_order_relaxed)) return;
@@ -72,7 +72,7 @@ void Queue::fail_lane(LaneTracker& lane, const Status& cause) noexcept {
   lane.set_retired(last);
   lane.release_abandoned();
   lane.release_retire_role();
-  tell_others();
+  notify_others();
 }
 
 // Under the retire role: ends a submission of which parts are in this lane with the latest part.
@@ -130,12 +130,12 @@ bool Queue::sweep_lane(LaneTracker& lane) noexcept {
                          &submission == first_dead ? cause : behind);
   }
   lane.release_retire_role();
-  tell_others();
+  notify_others();
   return true;
 }
 
 // After a lane became dead: has the other queues check their edges to it.
-void Queue::tell_others() noexcept {
+void Queue::notify_others() noexcept {
   engine_.work_source().wake(base::Shell::kCompletion);  // it may watch the lane
   engine_.for_each_queue([this](Queue& queue) {
     if (&queue != this) queue.schedule_after_loss();

@@ -143,7 +143,7 @@ bool Queue::grow() noexcept {
 void Queue::discard(Submission& submission) noexcept {
   if (submission.record_ != nullptr) [[unlikely]]
     submission.end_check();
-  submission.let_go();
+  submission.release_payload();
   submission.release();
 }
 
@@ -446,7 +446,7 @@ void Queue::watch() noexcept {
   if (release_role()) schedule();
 }
 
-void Queue::watch_on() noexcept {
+void Queue::watch_dropped() noexcept {
   EffectScope scope(engine_, EffectScope::Mode::kDefer);
   if (!has_unissued() && take_role()) {
     const bool is_idle = carry_ == nullptr && inbox_.load(std::memory_order_relaxed) == nullptr &&
@@ -465,7 +465,7 @@ bool Queue::idle() noexcept {
     // closed.
     EffectScope scope(engine_, EffectScope::Mode::kDefer);
     if (!take_role()) return false;
-    look_for_loss();
+    check_for_loss();
     if (release_role()) schedule();
   }
   if (in_flight() || held_count_.load(std::memory_order_acquire) != 0) return false;

@@ -45,7 +45,7 @@ bool Queue::wait_here(Nanoseconds until, F&& next_step) noexcept {
     waiters_ = &waiter;
   }
   bool in_time = true;
-  Nanoseconds look_at = Deadline::kForeverTime, long_from = engine_.long_from(until);
+  Nanoseconds check_at = Deadline::kForeverTime, long_from = engine_.long_from(until);
   for (Spin spin(engine_.work_source());;) {
     const std::uint32_t epoch = parker.prepare();
     const NextStep step = next_step();
@@ -53,7 +53,7 @@ bool Queue::wait_here(Nanoseconds until, F&& next_step) noexcept {
     const Nanoseconds now = engine_.clock().now();
     in_time = until == Deadline::kForeverTime || now < until;
     if (!in_time) break;
-    engine_.tell_if_long(long_from, [this] {
+    engine_.report_if_long(long_from, [this] {
       return error(StatusCode::kDeadlineExceeded, "{}: still waited for\n{}", name(),
                    engine_.dump_timelines(this));
     });
@@ -75,7 +75,7 @@ bool Queue::wait_here(Nanoseconds until, F&& next_step) noexcept {
     const bool sleeps = !moved && !spin.again(running ? lane->poll_time() : 0);
     // Where nothing has moved for long, the completion shell checks for a fault.
     if (running && sleeps &&
-        (now >= look_at ||
+        (now >= check_at ||
          !(lane->visible(sequence) && lane->native()->arm(sequence, parker).ok()))) {
       lane->watch(sequence);
     }
@@ -87,11 +87,11 @@ bool Queue::wait_here(Nanoseconds until, F&& next_step) noexcept {
     } else if (parker.prepare() != epoch) {
       // Woken before it slept: the lane is there already, and another thread is retiring it. That
       // one must run. Or the lane has no memory to arm with: look as often as a sleeper does.
-      look_at = std::min(look_at, now + Engine::kLookInterval);
+      check_at = std::min(check_at, now + Engine::kCheckInterval);
       spin.pause();
     } else {
-      look_at = now + Engine::kLookInterval;  // rule 23
-      engine_.work_source().park(parker, epoch, until < look_at ? until : look_at);
+      check_at = now + Engine::kCheckInterval;  // rule 23
+      engine_.work_source().park(parker, epoch, until < check_at ? until : check_at);
     }
   }
   {

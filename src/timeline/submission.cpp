@@ -139,7 +139,7 @@ void Submission::finish() noexcept {
   if (ended_ != nullptr) ended_(payload_, cause());
   if (record_ != nullptr) [[unlikely]]
     end_check();
-  kept_in_flight_ ? let_go_of_half() : let_go();
+  kept_in_flight_ ? release_half() : release_payload();
   for (std::uint32_t i = 0; i < signal_count_; ++i) signals_[i].semaphore->drop_signaller();
   signal_count_ = 0;
 }
@@ -148,7 +148,7 @@ void Submission::end_check() noexcept {
   queue_->engine().checker()->end(*this, state() == State::kComplete);
 }
 
-void Submission::let_go() noexcept {
+void Submission::release_payload() noexcept {
   if (destroy_ != nullptr) destroy_(payload_);
   destroy_ = nullptr;
   unbind();

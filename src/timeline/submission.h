@@ -167,10 +167,10 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   void hold() noexcept {
     if (state() == State::kIssued) kept_in_flight_ = true;
   }
-  void let_go_of_half() noexcept {
-    if (half_done_.exchange(true, std::memory_order_acq_rel)) let_go();
+  void release_half() noexcept {
+    if (half_done_.exchange(true, std::memory_order_acq_rel)) release_payload();
   }
-  void let_go() noexcept;  // of the payload, and of the lanes it waits on
+  void release_payload() noexcept;  // of the payload, and of the lanes it waits on
   void unbind() noexcept;  // from the lanes it waits on
   // While tracing (trace.cpp).
   void begin_trace(trace::Tracer& tracer) noexcept;

@@ -160,7 +160,7 @@ Status Waiter::wait(Deadline deadline) {
                  "{}: a wait for {} within a callback, which must not block",
                  points_[0].semaphore()->describe(), points_[0].value());
   }
-  Nanoseconds look_at = Deadline::kForeverTime, long_from = engine_.long_from(until);
+  Nanoseconds check_at = Deadline::kForeverTime, long_from = engine_.long_from(until);
   for (Spin spin(work_source);;) {
     if (make_progress(until == Deadline::kPassedTime)) spin.restart();
     if (look(outcome) == Outcome::kDone) return outcome;
@@ -176,21 +176,21 @@ Status Waiter::wait(Deadline deadline) {
     }
     visit_.leave();
     if (!linked_) HALYARD_RETURN_IF_ERROR(link());
-    engine_.tell_if_long(long_from, [this] { return deadline_exceeded(/*polled=*/false); });
+    engine_.report_if_long(long_from, [this] { return deadline_exceeded(/*polled=*/false); });
     const std::uint32_t epoch = parker_->prepare();
-    arm(engine_.clock().now() >= look_at);
+    arm(engine_.clock().now() >= check_at);
     if (look(outcome) == Outcome::kDone) return outcome;
     if (parker_->prepare() != epoch) {
       // Woken before it slept: the lane is there already, or has a fault, and another thread is
       // about to say so. That one must run. Or the lane has no memory to arm with: look as often
       // as a sleeper does.
-      look_at = std::min(look_at, engine_.clock().now() + Engine::kLookInterval);
+      check_at = std::min(check_at, engine_.clock().now() + Engine::kCheckInterval);
       spin.pause();
       continue;
     }
     // Rule 23: notifications can be lost, so check again now and then.
-    look_at = engine_.clock().now() + Engine::kLookInterval;
-    work_source.park(*parker_, epoch, until < look_at ? until : look_at);
+    check_at = engine_.clock().now() + Engine::kCheckInterval;
+    work_source.park(*parker_, epoch, until < check_at ? until : check_at);
   }
 }
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "base/keep_for_good.h"
+#include "base/leak.h"
 #include "call_sites/workload_device.h"
 #include "drivers/stream/command_buffer.h"
 #include "drivers/stream/context.h"
@@ -56,7 +56,7 @@ template <class Api>
 Status look_after(const Api& api, stream::CompletionMode mode) {
   HALYARD_ASSIGN_OR_RETURN(const Ref<stream::ContextGuard<Api>> guard,
                            stream::ContextGuard<Api>::create(api, 0));
-  const stream::Inside inside(*guard);
+  const stream::ScopedContext inside(*guard);
   auto lane = std::make_unique<stream::Lane<Api, stream::StreamCommands<Api>>>(
       api, stream::StreamCommands<Api>(), guard.get(), 4, mode);
   Status status = lane->open();
@@ -78,7 +78,7 @@ Status look_after(const Api& api, stream::CompletionMode mode) {
   }
   const Status over(StatusCode::kCancelled, "the workload ends");
   if (lane->abandon(over, stream::kPatience) == timeline::Abandoned::kStillRunning) {
-    base::keep_for_good(std::move(lane));
+    base::leak(std::move(lane));
   }
   return status;
 }

@@ -38,7 +38,7 @@ TEST_F(PoolTest, AnAllocationWaitsUntilTheHolderDropsItsBuffer) {
   run_all();
   EXPECT_EQ(s.query().value(), 0u);
   x = {};
-  source.clock().ahead += timeline::Engine::kLookInterval;
+  source.clock().ahead += timeline::Engine::kCheckInterval;
   run_all();
   EXPECT_EQ(s.query().value(), 1u);
   EXPECT_ERROR(
@@ -60,7 +60,7 @@ TEST_F(PoolTest, AnAllocationLooksItselfForADroppedBufferOfItsQueue) {
   step();
   EXPECT_FALSE(has_memory(y));
   compute_lane.run();
-  source.clock().ahead += timeline::Engine::kLookInterval;
+  source.clock().ahead += timeline::Engine::kCheckInterval;
   while (registry.step(base::Shell::kCompletion) || registry.step(base::Shell::kIssue)) {
   }
   EXPECT_TRUE(has_memory(y));
@@ -96,7 +96,7 @@ TEST_F(PoolTest, AnAllocationGoesOnWaitingWhenADeallocationHasFailed) {
   EXPECT_FALSE(has_memory(y));
   x = {};
   run_all();
-  source.clock().ahead += timeline::Engine::kLookInterval;
+  source.clock().ahead += timeline::Engine::kCheckInterval;
   step();
   EXPECT_TRUE(has_memory(y));
 }
@@ -133,7 +133,7 @@ TEST_F(PoolTest, AnAllocationDoesNotWaitForADeallocationInAQuarantinedLane) {
   step();
   EXPECT_EQ(t.query().value(), 0u);
   other.object()->timeline().lose(Status(StatusCode::kInternal, "fell off the bus"));
-  source.clock().ahead += timeline::Engine::kLookInterval;
+  source.clock().ahead += timeline::Engine::kCheckInterval;
   run_all();
   EXPECT_ERROR(t.query().status(), StatusCode::kResourceExhausted, "4096 bytes");
   EXPECT_FALSE(has_memory(y));

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/failing_calls.h"
-#include "base/keep_for_good.h"
+#include "base/leak.h"
 #include "drivers/metal/functions.h"
 #include "metal/metal_test_util.h"
 #include "trace/tracer.h"

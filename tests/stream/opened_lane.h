@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/failing_calls.h"
-#include "base/keep_for_good.h"
+#include "base/leak.h"
 #include "base/parker.h"
 #include "drivers/stream/command_buffer.h"
 #include "drivers/stream/context.h"
@@ -40,7 +40,7 @@ struct OpenedContext {
   explicit OpenedContext(unsigned ordinal = 0, FakeApi with = {})
       : api(with), guard(ContextGuard<FakeApi>::create(api, ordinal).value()) {}
   Ref<hal::Memory> allocate(std::uint64_t size) {
-    const Inside inside(*guard);
+    const ScopedContext inside(*guard);
     return stream::allocate(api, guard, size, hal::MemoryType::kHostVisible).value();
   }
 
@@ -59,16 +59,16 @@ class OpenedLane {
         guard_(context.guard),
         lane_(
             std::make_unique<Lane>(context.api, std::move(commands), guard_.get(), max_in_flight)) {
-    const Inside inside(*guard_);
+    const ScopedContext inside(*guard_);
     check(lane_->open());
   }
   ~OpenedLane() {
-    const Inside inside(*guard_);
+    const ScopedContext inside(*guard_);
     const Status closed(StatusCode::kCancelled, "closed");
     const Nanoseconds waited = unstoppable_ ? kPatience : 0;
     timeline::Abandoned end = lane_->abandon(closed, waited);
     while (end == timeline::Abandoned::kStopping) end = lane_->abandon({}, waited);
-    if (end == timeline::Abandoned::kStillRunning) base::keep_for_good(std::move(lane_));
+    if (end == timeline::Abandoned::kStillRunning) base::leak(std::move(lane_));
     lane_.reset();
   }
 

@@ -372,7 +372,7 @@ TEST(Rule22Watching, TheShellWakesAtTheFirstAwaitedCompletion) {
 
 TEST(Rule23Looking, ProbesALaneThatDoesNotMove) {
   World world;
-  world.work_source.clock_.time = 10 * Engine::kLookInterval;
+  world.work_source.clock_.time = 10 * Engine::kCheckInterval;
   auto& device = world.device("slow");
   auto& queue = world.queue(device, "q");
   queue.native().stopped = true;
@@ -380,7 +380,7 @@ TEST(Rule23Looking, ProbesALaneThatDoesNotMove) {
   EXPECT_TRUE(world.submit(queue, {}, {{a.get(), 1}}).ok());
   EXPECT_TRUE(world.host_call(queue, [] { return Status(); }, {{a.get(), 1}}, {{b.get(), 1}}).ok());
   world.settle();
-  EXPECT_EQ(world.engine.next_look(), world.work_source.clock_.time + Engine::kLookInterval);
+  EXPECT_EQ(world.engine.next_check(), world.work_source.clock_.time + Engine::kCheckInterval);
   // The shell does not probe this lane each time that it checks, for instance for the end of other
   // lanes' work.
   auto& other = world.queue(world.device("other"), "other");
@@ -390,7 +390,7 @@ TEST(Rule23Looking, ProbesALaneThatDoesNotMove) {
   world.settle();
   EXPECT_EQ(d->value(), 1u);
   EXPECT_EQ(queue.native().probes, 0);
-  world.work_source.clock_.time += Engine::kLookInterval;
+  world.work_source.clock_.time += Engine::kCheckInterval;
   queue.native().probe_result = Status(StatusCode::kInternal, "MMU fault", "XID_31");
   world.settle();
   EXPECT_GE(queue.native().probes, 1);

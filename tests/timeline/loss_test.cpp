@@ -443,7 +443,7 @@ struct UnseenLossWorld : World {
   void sleep_until_the_next_look() {
     work_source.asleep = [this] {
       ASSERT_LT(work_source.parks, 100) << "no thread sees the loss";
-      work_source.clock_.time += Engine::kLookInterval;
+      work_source.clock_.time += Engine::kCheckInterval;
       settle();
     };
   }
@@ -464,12 +464,12 @@ TEST(Rule23Look, ALossIsSeenByAWaiterUntilAnotherDevicesQueueIsIdle) {
 
 // A lane that has no memory to arm with notifies at once, each time: no waiter ever sleeps.
 struct SleeplessWorld : UnseenLossWorld {
-  Deadline soon = Deadline::at(work_source.clock_.now() + 100 * Engine::kLookInterval);
+  Deadline soon = Deadline::at(work_source.clock_.now() + 100 * Engine::kCheckInterval);
 
   SleeplessWorld() {
     b.native().arms_early = true;
     sleep_until_the_next_look();
-    work_source.on_pause = [this] { work_source.clock_.time += Engine::kLookInterval / 4; };
+    work_source.on_pause = [this] { work_source.clock_.time += Engine::kCheckInterval / 4; };
   }
 };
 
@@ -489,7 +489,7 @@ TEST(Rule23Look, ALossIsSeenByAClosingQueueThatWaitsForTheDevice) {
   for (int i = 0; i < 8 && world.b->in_flight(); ++i) {
     world.b->watch();
     world.settle();
-    world.work_source.clock_.time += Engine::kLookInterval;
+    world.work_source.clock_.time += Engine::kCheckInterval;
   }
   EXPECT_FALSE(world.b->in_flight());
   EXPECT_EQ(code(world.done->query().status()), StatusCode::kDeviceLost);

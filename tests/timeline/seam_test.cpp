@@ -43,7 +43,7 @@ TEST(Rule20NoMarker, WorkThatWaitsForOneIsHeldAndAskedAgainLater) {
     EXPECT_EQ(b.native().waiting(), 0u);
     EXPECT_LE(a.native().mark_calls, 8) << "not in a loop";
     a.native().fail_mark = {};
-    world.work_source.clock_.time += 2 * Engine::kLookInterval;
+    world.work_source.clock_.time += 2 * Engine::kCheckInterval;
     world.settle();
     EXPECT_TRUE(b->wait_idle(kNow).ok());
     EXPECT_EQ(done->query().value(), 1u);
@@ -65,7 +65,7 @@ TEST(Rule20NoMarker, OneThatCouldNotBeRecordedIsNotWaitedFor) {
   EXPECT_EQ(b.native().waiting(), 0u);
   a.native().fail_mark = {};
   EXPECT_TRUE(world.submit(a, {}, {{second.get(), 1}}, 2).ok());
-  world.work_source.clock_.time += 2 * Engine::kLookInterval;
+  world.work_source.clock_.time += 2 * Engine::kCheckInterval;
   (void)world.step_shells();
   (void)world.step_shells();
   ASSERT_EQ(b.native().waiting(), 1u);
@@ -94,7 +94,7 @@ TEST(Abandon, WhatRunsOnFailsAtOnceAndIsHeldUntilItHasStopped) {
   EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}, 1).ok());
   EXPECT_TRUE(world.submit(queue, {}, {}, 2).ok());
   const auto look = [&] {
-    world.work_source.clock_.time += Engine::kLookInterval;
+    world.work_source.clock_.time += Engine::kCheckInterval;
     world.settle();
   };
   device.lose(kIllegalAddress);
@@ -105,13 +105,13 @@ TEST(Abandon, WhatRunsOnFailsAtOnceAndIsHeldUntilItHasStopped) {
   EXPECT_EQ(world.resource.use_count(), 3) << "the device may touch it still";
   EXPECT_NE(world.engine.dump_timelines().find("failed, and held as 1"), std::string::npos);
   look();
-  EXPECT_EQ(queue.native().asked_for, Engine::kLookInterval);
-  EXPECT_EQ(world.engine.next_look(), world.work_source.clock_.now() + Engine::kLookInterval);
+  EXPECT_EQ(queue.native().asked_for, Engine::kCheckInterval);
+  EXPECT_EQ(world.engine.next_check(), world.work_source.clock_.now() + Engine::kCheckInterval);
 
   queue.native().stopping = false;
   look();
   EXPECT_EQ(world.resource.use_count(), 1);
-  EXPECT_EQ(world.engine.next_look(), Deadline::kForeverTime) << "it is asked no more";
+  EXPECT_EQ(world.engine.next_check(), Deadline::kForeverTime) << "it is asked no more";
 }
 
 TEST(Abandon, WhatDoesNotStopInTimeIsKeptForGood) {
@@ -254,7 +254,7 @@ TEST(EntryGuards, EveryCallToALaneIsMadeWithin) {
   const Status status = world.sleeping_wait(*done.get(), 1);
   EXPECT_EQ(code(status), StatusCode::kDeadlineExceeded);
   made->watch();
-  world.work_source.clock_.time += 2 * Engine::kLookInterval;
+  world.work_source.clock_.time += 2 * Engine::kCheckInterval;
   world.step_shells();
   native.stopped = false;
   world.settle();

@@ -473,7 +473,7 @@ void tell(const Status& why) noexcept { told.emplace_back(why.message()); }
 TEST(Wait, ThatSleepsForLongSaysOnceWhy) {
   World world;
   told.clear();
-  world.engine.tell_long_waits(10'000'000'000, tell);
+  world.engine.report_long_waits(10'000'000'000, tell);
   auto done = world.semaphore(0, "done");
   int sleeps = 0;
   world.work_source.asleep = [&] {
@@ -494,7 +494,7 @@ TEST(Wait, ThatSleepsForLongSaysOnceWhy) {
 TEST(Wait, WithADeadlineOrForAQueueSaysItsOwn) {
   World world;
   told.clear();
-  world.engine.tell_long_waits(10'000'000'000, tell);
+  world.engine.report_long_waits(10'000'000'000, tell);
   auto& queue = world.queue("busy");
   auto gate = world.semaphore(0, "gate");
   world.work_source.asleep = [&] { world.work_source.clock_.time += 11'000'000'000; };
@@ -522,16 +522,16 @@ TEST(Wait, ThatIsNotifiedTooEarlyLetsOtherThreadsRun) {
   auto done = world.semaphore();
   a.native().stopped = a.native().arms_early = true;
   EXPECT_TRUE(world.submit(a, {}, {{done.get(), 1}}, 1).ok());
-  const auto let_go = [&] {
+  const auto release_payload = [&] {
     a.native().stopped = false;
     a.native().run();
   };
   int calls = 0;
   a.native().inside = [&] {
-    if (++calls == 10'000) let_go();  // 10,000 calls have ended nothing
+    if (++calls == 10'000) release_payload();  // 10,000 calls have ended nothing
   };
   world.work_source.on_pause = [&] {
-    if (calls > 200) let_go();
+    if (calls > 200) release_payload();
   };
   EXPECT_TRUE(done->wait(1, kForever).ok());
   EXPECT_LT(calls, 10'000);

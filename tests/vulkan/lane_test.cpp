@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/failing_calls.h"
-#include "base/keep_for_good.h"
+#include "base/leak.h"
 #include "trace/tracer.h"
 #include "vulkan/vulkan_test_util.h"
 
@@ -335,7 +335,7 @@ TEST_F(VulkanLane, WorkThatDoesNotEndIsLeftRunningAndNotifiesNoMore) {
   EXPECT_EQ(lane->abandon(kGone, Lane::kPatience), timeline::Abandoned::kStillRunning);
   EXPECT_EQ(notify.count, 1) << "early: nothing of it is armed any more";
   gate.open(1);  // so that lavapipe can end the work
-  base::keep_for_good(std::move(lane));
+  base::leak(std::move(lane));
 }
 
 TEST_F(VulkanLane, WorkOfADeviceThatIsLostBeforeItEndsIsStopped) {

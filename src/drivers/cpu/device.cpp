@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/format.h"
-#include "base/keep_for_good.h"
+#include "base/leak.h"
 #include "base/pages.h"
 #include "drivers/cpu/allocator.h"
 #include "drivers/cpu/command_buffer.h"
@@ -75,7 +75,7 @@ Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind, hal::QueuePrior
 void Device::close() {
   if (running_ == nullptr) return;
   if (std::ranges::any_of(running_->lanes, [](auto& lane) { return lane->still_running(); })) {
-    return base::keep_for_good(std::move(running_));  // the other threads sleep
+    return base::leak(std::move(running_));  // the other threads sleep
   }
   running_->threads.stop();
   running_.reset();

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/format.h"
-#include "base/keep_for_good.h"
+#include "base/leak.h"
 #include "drivers/metal/command_buffer.h"
 #include "drivers/metal/executable.h"
 
@@ -77,7 +77,7 @@ void Device::close() {
     const Status closed(StatusCode::kCancelled, "metal: the lane is closed");
     // The engine has asked for as long as it takes.
     if (lane->abandon(closed, Lane::kPatience) == timeline::Abandoned::kStillRunning) {
-      base::keep_for_good(std::move(lane));
+      base::leak(std::move(lane));
     }
     lane.reset();
   }

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/format.h"
-#include "base/keep_for_good.h"
+#include "base/leak.h"
 #include "drivers/serial/allocator.h"
 #include "drivers/serial/command_buffer.h"
 #include "drivers/serial/executable.h"
@@ -51,7 +51,7 @@ Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind, hal::QueuePrior
 void Device::close() {
   base::LockGuard lock(mutex_);
   for (std::unique_ptr<Lane>& lane : lanes_) {
-    if (lane != nullptr && lane->still_running()) base::keep_for_good(std::move(lane));
+    if (lane != nullptr && lane->still_running()) base::leak(std::move(lane));
     lane.reset();
   }
 }

@@ -150,7 +150,7 @@ struct Allocator {
 
    private:
     ~OwnMemory() override {
-      const Inside inside(*guard_);
+      const ScopedContext inside(*guard_);
       Allocator::free(api_, base_, pinned_, pool_.get());
     }
 

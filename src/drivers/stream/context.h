@@ -91,23 +91,23 @@ class ContextGuard final : public timeline::EntryGuard {
 
 // Sets only the capture mode, for a scope. Does nothing for an Api without contexts.
 template <class Api>
-class Relaxed {
+class ScopedCaptureMode {
  public:
-  explicit Relaxed(const Api&) noexcept {}
-  ~Relaxed() {}
-  Relaxed(const Relaxed&) = delete;
-  Relaxed& operator=(const Relaxed&) = delete;
+  explicit ScopedCaptureMode(const Api&) noexcept {}
+  ~ScopedCaptureMode() {}
+  ScopedCaptureMode(const ScopedCaptureMode&) = delete;
+  ScopedCaptureMode& operator=(const ScopedCaptureMode&) = delete;
 };
 template <ContextApi Api>
-class Relaxed<Api> {
+class ScopedCaptureMode<Api> {
  public:
-  explicit Relaxed(const Api& api) noexcept
+  explicit ScopedCaptureMode(const Api& api) noexcept
       : api_(api), set_(api.exchange_capture_mode(mode_).ok()) {}
-  ~Relaxed() {
+  ~ScopedCaptureMode() {
     if (set_) (void)api_.exchange_capture_mode(mode_);
   }
-  Relaxed(const Relaxed&) = delete;
-  Relaxed& operator=(const Relaxed&) = delete;
+  ScopedCaptureMode(const ScopedCaptureMode&) = delete;
+  ScopedCaptureMode& operator=(const ScopedCaptureMode&) = delete;
 
  private:
   const Api& api_;
@@ -117,14 +117,14 @@ class Relaxed<Api> {
 
 // Enters `guard` for a scope: for destructors, which no caller guards, and for calls that the
 // driver makes on its own.
-class Inside {
+class ScopedContext {
  public:
-  explicit Inside(timeline::EntryGuard& guard) noexcept : guard_(guard) {
+  explicit ScopedContext(timeline::EntryGuard& guard) noexcept : guard_(guard) {
     guard_.enter(saved_, timeline::Calls::kAny);
   }
-  ~Inside() { guard_.leave(saved_); }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
+  ~ScopedContext() { guard_.leave(saved_); }
+  ScopedContext(const ScopedContext&) = delete;
+  ScopedContext& operator=(const ScopedContext&) = delete;
 
  private:
   timeline::EntryGuard& guard_;

@@ -66,7 +66,7 @@ class Executable final : public hal::ExecutableImpl {
         module_(module),
         functions_(std::move(functions)) {}
   ~Executable() override {
-    const Inside inside(*guard_);
+    const ScopedContext inside(*guard_);
     api_.unload(module_);
   }
 

@@ -54,7 +54,7 @@ class GraphInstance {
   // Returns the library's errors and kResourceExhausted; then nothing is built.
   Status build(const Api& api, const GraphShape& shape, const hal::BoundRange* table,
                Arguments& arguments) noexcept {
-    const Relaxed relaxed(api);
+    const ScopedCaptureMode relaxed(api);
     destroy(api);
     const Status status = try_build(api, shape, table, arguments);
     if (!status.ok()) destroy(api);

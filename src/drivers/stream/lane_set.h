@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/format.h"
-#include "base/keep_for_good.h"
+#include "base/leak.h"
 #include "base/mutex.h"
 #include "drivers/stream/command_buffer.h"
 #include "drivers/stream/lane.h"
@@ -59,7 +59,7 @@ class LaneSet {
       const Status closed = error(StatusCode::kCancelled, "{}: the lane is closed", Api::kDriver);
       // The engine has already waited for the lanes to stop.
       if (lane->abandon(closed, kPatience) == timeline::Abandoned::kStillRunning) {
-        base::keep_for_good(std::move(lane));
+        base::leak(std::move(lane));
       }
       lane.reset();
     }

@@ -173,7 +173,7 @@ class MarkerTable {
   Result<Marker*> make() {
     std::unique_ptr<Marker> marker(new (std::nothrow) Marker);
     if (marker == nullptr) return no_memory();
-    const Relaxed relaxed(api_);
+    const ScopedCaptureMode relaxed(api_);
     HALYARD_RETURN_IF_ERROR(api_.create_event(marker->event_));
     marker->next_made_ = made_;
     return made_ = marker.release();

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/format.h"
-#include "base/keep_for_good.h"
+#include "base/leak.h"
 #include "drivers/vulkan/allocator.h"
 #include "drivers/vulkan/command_buffer.h"
 #include "drivers/vulkan/descriptor_copy.h"
@@ -115,7 +115,7 @@ void Device::close() {
     const Status closed(StatusCode::kCancelled, "vulkan: the lane is closed");
     // The engine has already waited for the lanes to stop.
     if (lane->abandon(closed, Lane::kPatience) == timeline::Abandoned::kStillRunning) {
-      base::keep_for_good(std::move(lane));
+      base::leak(std::move(lane));
     }
     lane.reset();
   }

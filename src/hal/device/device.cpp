@@ -215,7 +215,7 @@ Result<Ref<CopyPath>> DeviceObject::copy_path(DeviceObject& other) {
 FileTransfers& DeviceObject::files() const noexcept { return registry_.files(); }
 
 // Adds the device to a list that leak checkers can reach.
-void DeviceObject::keep_for_good() noexcept {
+void DeviceObject::leak() noexcept {
   static constinit base::Mutex mutex;
   static constinit DeviceObject* kept = nullptr;
   base::LockGuard lock(mutex);
@@ -301,7 +301,7 @@ bool DeviceObject::step_retire() noexcept {
   if (timeline_.keeps_for_good()) {
     // The leaked objects may refer to this device through the events of a recording, so the device
     // is leaked too.
-    keep_for_good();
+    leak();
     registry_.device_closed();
     return true;
   }

@@ -101,7 +101,7 @@ class DeviceObject final : public RefCounted {
   }
   // Retires all submissions that have ended, including those that no thread waits for. Called by
   // the reclaim shell.
-  void look_at_queues() noexcept {
+  void retire_queues() noexcept {
     for_each_queue([](QueueObject& queue) { (void)queue.in_flight(); });
   }
 
@@ -140,7 +140,7 @@ class DeviceObject final : public RefCounted {
   }
   void on_last_handle() noexcept override;
   void destroy() noexcept override;
-  void keep_for_good() noexcept;
+  void leak() noexcept;
   Status create_default_pools();
   bool in_flight() noexcept;
   bool close_pools() noexcept;

@@ -80,7 +80,7 @@ void report_long_waits(timeline::Engine& engine) {
   if (text == "0") return;
   const Result<Nanoseconds> after = parse_duration("HALYARD_REPORT_WAITS", text);
   if (!after.ok()) return say(after.status().message());
-  engine.tell_long_waits(*after, [](const Status& why) noexcept {
+  engine.report_long_waits(*after, [](const Status& why) noexcept {
     say(base::format("a wait goes on: {}", why.message()));
   });
 }
@@ -374,7 +374,7 @@ bool DriverRegistry::step(base::Shell shell) noexcept {
 }
 
 Nanoseconds DriverRegistry::next_step(base::Shell shell) noexcept {
-  if (shell == base::Shell::kCompletion) return engine_.next_look();
+  if (shell == base::Shell::kCompletion) return engine_.next_check();
   // A wait in the backend can end spuriously.
   if (shell == base::Shell::kFile && files_.in_flight()) return engine_.clock().now();
   if (shell == base::Shell::kReclaim) {

@@ -99,7 +99,7 @@ void Memory::uncount() noexcept {
   }
 }
 
-void Memory::tell_owner() noexcept {
+void Memory::notify_owner() noexcept {
   if (owner_ != nullptr) owner_->tell();
 }
 

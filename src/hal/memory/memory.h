@@ -95,12 +95,12 @@ class Memory : public Reclaimed {
   // Places it at `offset` of `root`, which outlives this.
   void place(Memory& root, std::uint64_t offset) noexcept;
 
-  ~Memory() override { tell_owner(); }
+  ~Memory() override { notify_owner(); }
 
  private:
   void dropped() noexcept override { uncount(); }
   void uncount() noexcept;
-  void tell_owner() noexcept;
+  void notify_owner() noexcept;
 
   std::uint64_t size_;
   MemoryType type_;

@@ -119,7 +119,7 @@ Answer PoolObject::wait_or_fail(PoolRequest& request, bool given_up, bool& must_
   const PoolStatistics& now = space_.statistics();
   if (!request.growth_failed && now.blocks != 0) {
     // The memory of a dropped buffer returns with its last submission, which perhaps no other
-    // thread retires. So each ask checks all queues for it, at least every Engine::kLookInterval.
+    // thread retires. So each ask checks all queues for it, at least every Engine::kCheckInterval.
     must_post = !std::exchange(posted_, true);
     return Answer::kLater;
   }
@@ -297,7 +297,7 @@ void PoolObject::run(bool) noexcept {
     return;
   }
   // Submissions that return memory may have passed while no thread waited for them.
-  device_->look_at_queues();
+  device_->retire_queues();
   for (;;) {
     PoolSlabs freed;
     std::uint64_t wanted = 0;

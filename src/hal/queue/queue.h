@@ -53,7 +53,7 @@ class QueueObject final : public timeline::LaneSource {
   }
   // Called when the last handle is dropped.
   void leave() noexcept {
-    if (queue_) queue_->watch_on();
+    if (queue_) queue_->watch_dropped();
   }
   void refuse(const Status& cause) noexcept;
   bool idle() noexcept { return !queue_ || queue_->idle(); }

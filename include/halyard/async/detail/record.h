@@ -124,12 +124,12 @@ struct OutputOfReplay {
                                const std::tuple<Given...>& given) const {
     std::size_t slot = slot_of(*recording, output.storage());
     Storage* storage = output.storage();
-    const auto look_at = [&](const auto& array) {
+    const auto check_at = [&](const auto& array) {
       if constexpr (requires { array.storage(); }) {
         if (slot-- == 0) storage = array.storage();
       }
     };
-    std::apply([&](const auto&... each) { (look_at(each), ...); }, given);
+    std::apply([&](const auto&... each) { (check_at(each), ...); }, given);
     return Shared<Tensor<T>>(Tensor<T>(Ref<Storage>(storage), output.shape()));
   }
   template <class T, class Given>

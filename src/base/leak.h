@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// keep_for_good(): leaks an object that a device may still access because it cannot be stopped. The
+// leak(): leaks an object that a device may still access because it cannot be stopped. The
 // object stays reachable for leak checkers. Safe from any thread.
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace halyard::inline v0::base {
 
 template <class T>
-void keep_for_good(std::unique_ptr<T> object) noexcept {
+void leak(std::unique_ptr<T> object) noexcept {
   struct Kept {
     T* object;
     Kept* next;
