@@ -65,7 +65,7 @@ std::uint64_t AsyncProgram::program() const noexcept {
 bool AsyncProgram::open() {
   registry_ = std::make_unique<hal::DriverRegistry>();
   if (plan_.has_gpu()) {
-    gpu_ = std::make_unique<GpuProcess>(plan_.gpu, plan_.seed);
+    gpu_ = GpuProcess::begin(plan_.gpu, plan_.seed);
   }
   const bool may_fail = plan_.opening_may_fail();
   Result<std::vector<hal::Device>> devices = plan_.open(*registry_, natives_);
