@@ -66,6 +66,11 @@ struct GpuOptions {
   bool may_refuse(std::uint32_t device) const noexcept {
     return scarce || is_faulty(device);
   }
+  // Whether a fault removes it. A removed device makes nothing, which does not say why.
+  bool is_removable(std::uint32_t device) const noexcept {
+    return library == GpuLibrary::kMetal && metal.removable &&
+           (metal.discrete >> device % metal.devices & 1) != 0;
+  }
   bool fails() const noexcept { return failing_call != 0 || failing_kernel != 0 || scarce; }
 };
 

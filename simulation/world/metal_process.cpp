@@ -3,10 +3,13 @@
 // The process of a program over metal://.
 #include <fmt/format.h>
 
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/native_call.h"
 #include "simulation/metal/framework/process.h"
+#include "simulation/metal/objc/accounting.h"
 #include "simulation/metal/objc/thread_state.h"
 #include "simulation/random.h"
 #include "simulation/scheduler.h"
@@ -14,6 +17,9 @@
 
 namespace halyard::inline v0::sim {
 namespace {
+
+// Destroyed objects that are known again when a message comes. More than most programs make.
+constexpr std::size_t kZombies = 65'536;
 
 class MetalProcess final : public GpuProcess, private base::CallObserver {
  public:
@@ -42,6 +48,14 @@ metal::Adversities draw_adversities(Random& random) {
   return drawn;
 }
 
+std::vector<std::string_view> lines(std::string_view text) {
+  std::vector<std::string_view> all;
+  for (std::size_t end = 0; (end = text.find('\n')) != text.npos; text.remove_prefix(end + 1)) {
+    all.push_back(text.substr(0, end));
+  }
+  return all;
+}
+
 MetalProcess::MetalProcess(const GpuOptions& options, std::uint64_t seed)
     : GpuProcess(options), random_(Random::mix(seed ^ 0x6d65746c)) {
   metal::Options process;
@@ -62,6 +76,7 @@ MetalProcess::MetalProcess(const GpuOptions& options, std::uint64_t seed)
   if (options.failing_call != 0 && options.metal.nil_object) {
     process.nil_objects.push_back({"*", options.failing_call});
   }
+  objc::set_zombies(kZombies);
   metal::begin_process(std::move(process));
   if (options.failing_call != 0 && !options.metal.nil_object) base::observe_calls(this);
 }
@@ -69,8 +84,7 @@ MetalProcess::MetalProcess(const GpuOptions& options, std::uint64_t seed)
 void MetalProcess::fault(std::uint32_t device) {
   ++faults_;
   const std::uint32_t index = device % options_.metal.devices;
-  const bool is_removable = options_.metal.removable && (options_.metal.discrete >> index & 1) != 0;
-  if (is_removable) {
+  if (options_.is_removable(device)) {
     metal::remove_device(index);
   } else {
     metal::fail_next(index, options_.metal.error);
@@ -93,9 +107,13 @@ void MetalProcess::end(bool may_keep) {
   base::observe_calls(nullptr);
   const metal::EndOfProcess end = metal::end_process();
   objc::forget_threads();
+  objc::set_zombies(0);
   Scheduler& scheduler = *Scheduler::current();
-  if (!end.misuse.empty()) {
-    scheduler.fail(fmt::format("the metal driver misuses Metal: {}", end.misuse));
+  // After a loss the driver sets events by hand, and what still runs signals them.
+  const bool loses = faults_ != 0 || options_.fails();
+  for (const std::string_view line : lines(end.misuse)) {
+    if (loses && line.starts_with("event-not-larger: ")) continue;
+    scheduler.fail(fmt::format("the metal driver misuses Metal: {}", line));
   }
   if (!end.leaks.empty() && !may_keep) {
     scheduler.fail(fmt::format("the metal driver has not released: {}", end.leaks));

@@ -92,6 +92,12 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
     options.native.device_memory = tight              ? 1024 * random.between(2, 16)
                                    : random.one_in(2) ? std::uint64_t{1} << 20
                                                       : std::uint64_t{1} << 23;
+    if (driver == Driver::kMetal) {
+      // The driver has memory of its own on the device: arguments, and heaps of 64 MiB.
+      gpu.scarce = tight;
+      gpu.device_memory = tight ? options.native.device_memory : GpuOptions().device_memory;
+      return;
+    }
     gpu.device_memory = options.native.device_memory;
     gpu.scarce = false;
     return;

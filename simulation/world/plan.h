@@ -131,7 +131,7 @@ struct Plan {
   }
   // Whether a native call for the device may fail, or be refused for want of memory.
   bool may_refuse(std::uint32_t device) const noexcept {
-    return is_gpu(device) ? gpu.may_refuse(device)
+    return is_gpu(device) ? gpu.may_refuse(device) || (loses_devices && gpu.is_removable(device))
                           : options.native.failing_call != 0 && device == options.faulty_device;
   }
   bool may_be_lost(std::uint32_t device) const noexcept {
