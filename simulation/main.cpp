@@ -23,7 +23,6 @@
 #include "simulation/simulate.h"
 #include "simulation/world/plan.h"
 
-namespace halyard { inline namespace v0 { namespace sim { void start_notes(); void print_notes(); } } }
 namespace {
 
 namespace sim = halyard::sim;
@@ -67,12 +66,11 @@ sim::SeedResult simulate(std::uint64_t seed, bool trace) {
   sim::SeedResult result;
   for (int turn = 0;; ++turn) {
     const std::int64_t before = sim::live_blocks();
-    if (turn == 2) halyard::sim::start_notes();
     result = sim::simulate(seed, trace && turn == 0);
     const std::int64_t left = sim::live_blocks() - before;
     if (!sim::release_freed()) fail(seed, "freed memory was written to");
     if (left <= 0 || result.may_keep) return result;
-    if (turn == 2) { halyard::sim::print_notes(); fail(seed, "memory leaks"); }
+    if (turn == 2) fail(seed, "memory leaks");
   }
 }
 
