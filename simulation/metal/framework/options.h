@@ -21,7 +21,8 @@ enum class DeviceKind : std::uint8_t {
 };
 
 // What a failed command buffer does with event signals that it did not reach. Apple documents
-// neither.
+// neither. Behind a wait for an event that has not come there is none in any case: with it, buffers
+// before it that wait for a smaller value of the event would run in any order, and end well.
 enum class FailedSignals : std::uint8_t { kNever, kAlways, kBySeed };
 
 // Behaviour that Apple's documents permit, chosen by the seed where it is on.

@@ -255,8 +255,12 @@ void Queue::fail(gpu::Lock& lock, const std::shared_ptr<CommandBuffer>& buffer, 
     if (options().adversities.victims) pick_victim(*buffer);
   }
   Notifications due;
+  bool is_held = false;  // by a wait, which also holds back the signals of a buffer that has failed
   for (Item& item : buffer->items) {
     if (std::exchange(item.is_done, true)) continue;
+    const auto* const wait = std::get_if<EventWait>(&item.what);
+    is_held = is_held || (wait != nullptr && wait->event->value < wait->value);
+    if (is_held) continue;
     const auto* const signal = std::get_if<EventSignal>(&item.what);
     if (signal == nullptr || signal->event->value >= signal->value) continue;
     const FailedSignals what = options().failed_signals;
