@@ -93,9 +93,11 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
                                    : random.one_in(2) ? std::uint64_t{1} << 20
                                                       : std::uint64_t{1} << 23;
     if (driver == Driver::kMetal) {
-      // The driver has memory of its own on the device: arguments, and heaps of 64 MiB.
+      // The driver has arguments in the device's memory beside the tensors. A heap of 64 MiB is
+      // more than the tensor that is not to fit.
+      gpu.metal.heaps = false;
       gpu.scarce = tight;
-      gpu.device_memory = tight ? options.native.device_memory : GpuOptions().device_memory;
+      gpu.device_memory = tight ? options.native.device_memory : std::uint64_t{1} << 25;
       return;
     }
     gpu.device_memory = options.native.device_memory;

@@ -32,7 +32,9 @@ struct Adversities {
   bool late_handlers = false;     // handlers run late, in any order, on several threads
   bool slow_completion = false;   // status changes some time after the last event signal
   bool late_listeners = false;    // a store of the host notifies listeners late
-  bool snapshot_shared = false;   // shared memory is coherent only at command buffer boundaries
+  // Shared memory is coherent only at the boundaries of command buffers and, for what devices
+  // write, at shared events.
+  bool snapshot_shared = false;
   bool reorder_encoders = false;  // encoders that no hazard or fence orders run in any order
   bool interleave_dispatches = false;  // dispatches of a concurrent encoder run in any order
   bool victims = false;                // a fault also fails another command buffer in flight

@@ -200,8 +200,19 @@ void Resource::download() {
     std::memcpy(host_ + piece.begin, piece.bytes.data(), piece.bytes.size());
   }
   downloads_.clear();
+  if (shadow_ != nullptr) hand_over(gpu_, shadow_, host_, length());
+}
+
+void Resource::release() {
   if (shadow_ == nullptr) return;
+  const std::lock_guard lock(mutex_);
   hand_over(gpu_, shadow_, host_, length());
+}
+
+void Resource::acquire() {
+  if (shadow_ == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  hand_over(host_, shadow_, gpu_, length());
 }
 
 void Resource::free_object() {
