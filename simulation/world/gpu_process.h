@@ -44,7 +44,7 @@ struct GpuOptions {
   // error is one that its manual names. One that sticks is the device's from then on.
   std::uint64_t failing_call = 0;
   std::uint32_t faulty_device = 0;
-  bool fails_for_good = false;       // it is a fault of the device in any case
+  bool fails_for_good = false;  // it is a fault of the device in any case
   // The n-th kernel of all devices has a fault, of Metal the n-th command buffer; 0: none.
   std::uint64_t failing_kernel = 0;
   MetalOptions metal;
@@ -63,9 +63,7 @@ struct GpuOptions {
   bool may_be_lost(std::uint32_t device) const noexcept {
     return failing_kernel != 0 || is_faulty(device) || (failing_call != 0 && shares_faults());
   }
-  bool may_refuse(std::uint32_t device) const noexcept {
-    return scarce || is_faulty(device);
-  }
+  bool may_refuse(std::uint32_t device) const noexcept { return scarce || is_faulty(device); }
   // Whether a fault removes it. A removed device makes nothing, which does not say why.
   bool is_removable(std::uint32_t device) const noexcept {
     return library == GpuLibrary::kMetal && metal.removable &&

@@ -62,11 +62,13 @@ MetalProcess::MetalProcess(const GpuOptions& options, std::uint64_t seed)
   process.devices.clear();
   for (std::uint32_t d = 0; d < options.metal.devices; ++d) {
     process.devices.push_back((options.metal.discrete >> d & 1) == 0 ? metal::DeviceKind::kUnified
-                              : options.metal.removable ? metal::DeviceKind::kRemovable
+                              : options.metal.removable              ? metal::DeviceKind::kRemovable
                                                         : metal::DeviceKind::kDiscrete);
   }
   process.prints = false;  // end() says it all
   process.seed = seed;
+  // Time passes in leaps here. A wait on the device that nobody ends is found as a deadlock.
+  process.wait_timeout = Deadline::kForeverTime;
   if (options.adversarial) process.adversities = draw_adversities(random_);
   process.failed_signals = static_cast<metal::FailedSignals>(random_.below(3));
   process.memory_bytes = options.device_memory;

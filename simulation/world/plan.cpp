@@ -286,7 +286,7 @@ std::string Plan::describe() const {
         gpu.adversarial ? ", adversarial" : "",
         gpu.failing_call != 0
             ? fmt::format(", call {} of device {} fails{}", gpu.failing_call, gpu.faulty_device,
-                          gpu.metal.nil_object    ? " as an object"
+                          gpu.metal.nil_object ? " as an object"
                           : gpu.fails_for_good ? " for good"
                                                : "")
         : gpu.failing_kernel != 0 ? fmt::format(", kernel {} has a fault", gpu.failing_kernel)

@@ -94,11 +94,13 @@ struct Node {
 
 struct Plan {
   // kCuda, kHip, kMetal: the real driver, on the simulated library, where it is built in. One seed
-  // in 22, in 66, and in 22; by their remainders by 4, every other one of them is a program of async.
+  // in 22, in 66, and in 22; by their remainders by 4, every other one of them is a program of
+  // async.
   enum class Driver : std::uint8_t { kSim, kCpu, kSerial, kCuda, kHip, kMetal };
   static constexpr std::uint64_t kCudaEvery = 22, kCudaFirst = 5, kHipEvery = 66, kHipFirst = 17;
   static constexpr std::uint64_t kMetalEvery = 22, kMetalFirst = 13;
-  static constexpr bool kHasStreams = HALYARD_SIMULATES_STREAMS, kHasMetal = HALYARD_SIMULATES_METAL;
+  static constexpr bool kHasStreams = HALYARD_SIMULATES_STREAMS,
+                        kHasMetal = HALYARD_SIMULATES_METAL;
   static constexpr bool is_over_cuda(std::uint64_t seed) noexcept {
     return kHasStreams && seed % kCudaEvery == kCudaFirst;
   }

@@ -180,7 +180,7 @@ void World::run() {
   if (gpu_ != nullptr) gpu_->drain();
   registry_.reset();
   if (gpu_ != nullptr) {
-    gpu_->end(may_keep());
+    gpu_->end(may_have_kept());
     faults_ += gpu_->faults();
   }
 }

@@ -72,6 +72,10 @@ class World {
   // Whether memory may be left: lanes of a lost CUDA or HIP device cannot be stopped, and stay for
   // good.
   bool may_keep() const noexcept { return gpu_ != nullptr && plan_.loses_devices; }
+  // After run(): whether any was. Lanes of Metal are let run to their end.
+  bool may_have_kept() const noexcept {
+    return may_keep() && (kept_ || plan_.driver != Plan::Driver::kMetal);
+  }
   std::string dump();
 
  private:
@@ -105,7 +109,7 @@ class World {
     }
     std::unique_ptr<Cell[], Deleter> cells;
     std::unique_ptr<std::uint32_t[], Deleter> tokens;  // and the groups of a dispatch
-    std::size_t released = 0;                 // imports of it that were given back
+    std::size_t released = 0;                          // imports of it that were given back
   };
 
   // A submission that was accepted, or is being submitted.

@@ -80,7 +80,8 @@ struct Options {
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;  // of each device
   std::uint64_t max_buffer_bytes = std::uint64_t{2} << 30;
   std::uint64_t max_objects = 0;  // buffers and heaps in one process; 0: no limit
-  // A native wait fails with Timeout when nothing has progressed on any device for so long.
+  // A native wait fails with Timeout when nothing has progressed on any device for so long;
+  // Deadline::kForeverTime: never.
   Nanoseconds wait_timeout = 5'000'000'000;
   std::uint64_t kernel_budget = 0;    // basic blocks of one dispatch; then Timeout. 0: no limit
   bool checks_races = false;          // kernels are searched for races

@@ -94,7 +94,8 @@ std::shared_ptr<CommandBuffer> Queue::blocked(Nanoseconds* deadline) const {
     if (!buffer->is_committed) return nullptr;
     if (buffer->blocked_since == 0) continue;
     const Nanoseconds since = std::max(buffer->blocked_since, state().last_progress);
-    *deadline = since + options().wait_timeout;
+    if (options().wait_timeout != Deadline::kForeverTime)
+      *deadline = since + options().wait_timeout;
     return buffer;
   }
   return nullptr;
