@@ -3,8 +3,12 @@
 // Programs over metal:// under the seeded scheduler.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <set>
+#include <utility>
 
+#include "base/native_call.h"
+#include "simulation/metal/framework/report.h"
 #include "simulation/simulate.h"
 #include "simulation/world/plan.h"
 
@@ -33,7 +37,7 @@ TEST(SimulateMetal, PlansHaveEveryFaultDeviceAndNeighbour) {
   bool adversarial = false, calls = false, for_good = false, objects = false, buffers = false,
        memory = false, removable = false, shared = false, heaps = false;
   int async = 0;
-  for (std::uint64_t k = 0; k < 400; ++k) {
+  for (std::uint64_t k = 0; k < 1600; ++k) {
     const Plan plan(seed_over_metal(k));
     ASSERT_EQ(plan.driver, Plan::Driver::kMetal);
     const GpuOptions& gpu = plan.gpu;
@@ -54,7 +58,7 @@ TEST(SimulateMetal, PlansHaveEveryFaultDeviceAndNeighbour) {
     heaps |= gpu.metal.heaps;
     EXPECT_TRUE(plan.faulty || !gpu.fails());
   }
-  EXPECT_EQ(async, 200) << "every other one is a program of async";
+  EXPECT_EQ(async, 800) << "every other one is a program of async";
   EXPECT_EQ(beside, (std::set{Plan::Driver::kSim, Plan::Driver::kCpu, Plan::Driver::kMetal}));
   EXPECT_EQ(devices, (std::set<std::uint32_t>{1, 2, 3}));
   EXPECT_EQ(discrete.size(), 8u);
@@ -62,6 +66,64 @@ TEST(SimulateMetal, PlansHaveEveryFaultDeviceAndNeighbour) {
   EXPECT_EQ(errors, (std::set{1, 2, 3, 4, 8, 9}));
   EXPECT_TRUE(adversarial && calls && for_good && objects && buffers && memory && removable &&
               shared && heaps);
+}
+
+// Each was a deadlock, a livelock, a crash or wrong contents: a failed command buffer that
+// signalled past its wait, a listener called for what was reached, an effect of a refused
+// submission outside a scope, a wait on the device that ended as time leapt, and writes that
+// another device did not see.
+TEST(SimulateMetal, SeedsThatHaveFoundDefectsPass) {
+  for (const std::uint64_t seed : {4567, 6415, 15809, 17789, 21375, 21837, 27865, 28613}) {
+    ASSERT_TRUE(Plan::is_over_metal(seed));
+    EXPECT_GT(simulate(seed).points, 0U);
+  }
+}
+
+// Does something at the first message that the driver sends to Metal.
+class AtFirstMessage final : public base::CallObserver {
+ public:
+  explicit AtFirstMessage(std::function<void()> action) : action_(std::move(action)) {
+    base::observe_calls(this);
+  }
+  ~AtFirstMessage() { base::observe_calls(nullptr); }
+  int before(const base::CallSite& site) noexcept override {
+    if (site.area() == "metal" && !std::exchange(done_, true)) action_();
+    return 0;
+  }
+
+ private:
+  const std::function<void()> action_;
+  bool done_ = false;
+};
+
+void simulate_sound_plan_with(const std::function<void()>& planted) {
+  std::uint64_t k = 0;
+  while (Plan(seed_over_metal(k)).faulty) ++k;
+  const AtFirstMessage observer(planted);
+  (void)simulate(seed_over_metal(k));
+}
+
+TEST(SimulateMetal, FindsAnObjectThatIsNotDestroyed) {
+  EXPECT_EXIT(simulate_sound_plan_with([] { metal::count_created(metal::Class::kFence); }),
+              ::testing::ExitedWithCode(1), "has not released: MTLFence: ");
+}
+
+TEST(SimulateMetal, FindsMisuseOfMetal) {
+  EXPECT_EXIT(simulate_sound_plan_with([] { metal::report("planted", "by this test"); }),
+              ::testing::ExitedWithCode(1), "misuses Metal: planted: by this test");
+}
+
+// Work that waits for what the world knows nothing of, on plans in which nothing ends a wait.
+TEST(SimulateMetal, FindsWorkThatWaitsForEver) {
+  const auto forget = [] {
+    for (std::uint64_t k = 0; k < 100; ++k) {
+      Plan plan(seed_over_metal(k));
+      if (plan.async || !plan.faulty) continue;
+      plan.forgets = true;
+      (void)simulate(plan, {.seed = plan.seed});
+    }
+  };
+  EXPECT_EXIT(forget(), ::testing::ExitedWithCode(1), "left behind, though nothing is left|failed for no reason");
 }
 
 }  // namespace
