@@ -174,13 +174,13 @@ void Queue::sync(void* context, Function work) {
 void end_threads() {
   Pool& pool = Pool::instance();
   std::vector<std::unique_ptr<base::Thread>> threads;
-  {
-    gpu::Lock lock(pool.mutex);
+  do {
+    for (const auto& thread : std::exchange(threads, {})) thread->join();
+    const gpu::Lock lock(pool.mutex);
     pool.ends = true;
     pool.changed.notify_all();
-    threads = std::exchange(pool.threads, {});
-  }
-  for (const auto& thread : threads) thread->join();
+    threads = std::exchange(pool.threads, {});  // what these ran may have started others
+  } while (!threads.empty());
   const gpu::Lock lock(pool.mutex);
   pool.ends = false;
 }
