@@ -36,15 +36,12 @@ struct Range {
   std::uint64_t count() const { return first > last ? 0 : (last - first) / step + 1; }
 };
 
-Range over_cuda(Range range) {
-  while (!sim::Plan::is_over_cuda(range.first)) ++range.first;
-  range.step = sim::Plan::kCudaEvery;
-  return range;
-}
-
-Range over_hip(Range range) {
-  while (!sim::Plan::is_over_hip(range.first)) ++range.first;
-  range.step = sim::Plan::kHipEvery;
+// Those that are over one driver: every `step`th, if it is built in.
+std::optional<Range> over(Range range, bool (*is_one)(std::uint64_t), std::uint64_t step) {
+  for (std::uint64_t tries = step; !is_one(range.first); ++range.first) {
+    if (tries-- == 0) return std::nullopt;
+  }
+  range.step = step;
   return range;
 }
 
@@ -157,8 +154,13 @@ int main(int argc, char** argv) {
   auto* const cuda_flag =
       app.add_flag("--cuda", cuda, "Of the seeds, those over cuda:// only: every 22nd");
   bool hip = false;
-  app.add_flag("--hip", hip, "Of the seeds, those over hip:// only: every 66th")
-      ->excludes(cuda_flag);
+  auto* const hip_flag =
+      app.add_flag("--hip", hip, "Of the seeds, those over hip:// only: every 66th")
+          ->excludes(cuda_flag);
+  bool metal = false;
+  app.add_flag("--metal", metal, "Of the seeds, those over metal:// only: every 22nd")
+      ->excludes(cuda_flag)
+      ->excludes(hip_flag);
   bool exhaustive = false;
   sim::ExhaustiveOptions all{.after_run = &look_for_writes_after_free};
   auto* const flag = app.add_flag("--exhaustive", exhaustive, "Small programs, in every order");
@@ -172,10 +174,18 @@ int main(int argc, char** argv) {
                result.schedule, result.points, result.submissions, result.faults);
     return 0;
   }
-  const std::optional<Range> range = parse_range(seeds);
+  std::optional<Range> range = parse_range(seeds);
   if (!range) {
     fmt::print(stderr, "halyard-sim: --seeds {}: not A..B\n", seeds);
     return 2;
   }
-  return run_range(cuda ? over_cuda(*range) : hip ? over_hip(*range) : *range);
+  using sim::Plan;
+  if (cuda) range = over(*range, &Plan::is_over_cuda, Plan::kCudaEvery);
+  if (hip) range = over(*range, &Plan::is_over_hip, Plan::kHipEvery);
+  if (metal) range = over(*range, &Plan::is_over_metal, Plan::kMetalEvery);
+  if (!range) {
+    fmt::print(stderr, "halyard-sim: built without that driver\n");
+    return 2;
+  }
+  return run_range(*range);
 }

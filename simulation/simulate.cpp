@@ -44,7 +44,7 @@ SeedResult run(const Plan& plan, const Scheduler::Options& options) {
   result.points = scheduler.points();
   result.submissions = here.submissions();
   result.faults = here.faults();
-  if constexpr (requires { here.may_keep(); }) result.may_keep = here.may_keep();
+  result.may_keep = here.may_have_kept();
   program = nullptr;
   return result;
 }

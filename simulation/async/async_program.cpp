@@ -65,7 +65,7 @@ std::uint64_t AsyncProgram::program() const noexcept {
 bool AsyncProgram::open() {
   registry_ = std::make_unique<hal::DriverRegistry>();
   if (plan_.has_gpu()) {
-    gpu_ = std::make_unique<GpuProcess>(plan_.gpu, plan_.seed);
+    gpu_ = GpuProcess::begin(plan_.gpu, plan_.seed);
   }
   const bool may_fail = plan_.opening_may_fail();
   Result<std::vector<hal::Device>> devices = plan_.open(*registry_, natives_);
@@ -99,17 +99,17 @@ void AsyncProgram::run() {
   drop_handles();
   check(registry_->shutdown(kForever).ok(), "shutdown");
   check_failures();
-  const bool kept =
+  kept_ =
       may_keep() && registry_->engine().dump_timelines().find("kept for good") != std::string::npos;
   if (gpu_ != nullptr) gpu_->drain();
   registry_.reset();
   errands_.clear();
   if (gpu_ != nullptr) {
-    gpu_->end(may_keep());
+    gpu_->end(may_have_kept());
     faults_ += gpu_->faults();
   }
   for (const auto& used : memory_used) {
-    check(*used == 0 || kept, "a device's memory was not given back");
+    check(*used == 0 || kept_, "a device's memory was not given back");
   }
 }
 

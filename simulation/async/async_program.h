@@ -55,6 +55,10 @@ class AsyncProgram {
   std::string dump();
   // A lost device may leak the resources that it holds.
   bool may_keep() const noexcept { return gpu_ != nullptr && plan_.loses_devices; }
+  // After run(): whether any has. Lanes of Metal are let run to their end.
+  bool may_have_kept() const noexcept {
+    return may_keep() && (kept_ || plan_.driver != Plan::Driver::kMetal);
+  }
 
  private:
   static constexpr std::size_t kTile = 7;  // divides no size
@@ -189,6 +193,7 @@ class AsyncProgram {
   const Plan& plan_;
   Random random_;
   std::unique_ptr<GpuProcess> gpu_;  // if plan_.has_gpu()
+  bool kept_ = false;
   std::unique_ptr<hal::DriverRegistry> registry_;
   std::vector<NativeDevice*> natives_;
   std::vector<hal::Device> devices_;

@@ -22,7 +22,7 @@ constexpr const char* kHandleNames[] = {"the device", "the pool",   "the cells",
                                         "the tokens", "the look",   "the stage",
                                         "the event",  "the kernel", "the file"};
 static_assert(std::size(kHandleNames) == kHandles);
-constexpr const char* kDrivers[] = {"sim", "cpu", "serial", "cuda", "hip"};
+constexpr const char* kDrivers[] = {"sim", "cpu", "serial", "cuda", "hip", "metal"};
 
 NodeKind pick_kind(Random& random, bool faulty, bool loses_devices) {
   static constexpr NodeKind kCommon[] = {
@@ -51,6 +51,7 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
   driver = random.one_in(4) ? Driver::kCpu : random.one_in(8) ? Driver::kSerial : Driver::kSim;
   if (is_over_cuda(seed)) driver = Driver::kCuda;
   if (is_over_hip(seed)) driver = Driver::kHip;
+  if (is_over_metal(seed)) driver = Driver::kMetal;
   faulty = random.one_in(2);
   devices = static_cast<std::uint32_t>(random.between(1, 3));
   workers = static_cast<std::uint32_t>(random.between(1, 2));
@@ -91,6 +92,14 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
     options.native.device_memory = tight              ? 1024 * random.between(2, 16)
                                    : random.one_in(2) ? std::uint64_t{1} << 20
                                                       : std::uint64_t{1} << 23;
+    if (driver == Driver::kMetal) {
+      // The driver has arguments in the device's memory beside the tensors. A heap of 64 MiB is
+      // more than the tensor that is not to fit.
+      gpu.metal.heaps = false;
+      gpu.scarce = tight;
+      gpu.device_memory = tight ? options.native.device_memory : std::uint64_t{1} << 25;
+      return;
+    }
     gpu.device_memory = options.native.device_memory;
     gpu.scarce = false;
     return;
@@ -160,26 +169,30 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
       options.native.failing_call != 0 || gpu.failing_call != 0 || gpu.failing_kernel != 0;
 }
 
-// Devices of cuda:// or hip:// alone, or one of another driver beside them.
+// Devices of cuda://, hip:// or metal:// alone, or one of another driver beside them.
 void Plan::draw_gpu() {
   Random random(Random::mix(seed ^ 0x63756461));
   const Driver one_of[] = {driver, driver, Driver::kCpu, Driver::kSim};
   beside = devices > 1 ? one_of[random.below(4)] : driver;
   options.one_way = false;  // between devices of sim:// only
   gpu.devices = beside == driver ? devices : devices - 1;
-  gpu.library = driver == Driver::kHip ? GpuLibrary::kHip : GpuLibrary::kCuda;
+  gpu.library = driver == Driver::kHip     ? GpuLibrary::kHip
+                : driver == Driver::kMetal ? GpuLibrary::kMetal
+                                           : GpuLibrary::kCuda;
   gpu.adversarial = random.one_in(2);
   gpu.host_delay = random.one_in(2) ? 20'000 : 0;
   gpu.poll_time = seed / (driver == Driver::kHip ? kHipEvery : kCudaEvery) % 5 == 0
                       ? 2000
                       : 0;  // without, threads sleep more often
-  if (!faulty) {
-    constexpr const char* kModes[] = {"host_callback", "event", "flag"};
-    gpu.completion_mode = kModes[random.below(3)];
-    constexpr int kVersions[] = {715, 700, 603, 506};
-    if (driver == Driver::kHip) gpu.hip_version = kVersions[random.below(4)];
-    return;
-  }
+  if (driver == Driver::kMetal) draw_metal(random);
+  if (faulty) return draw_gpu_fault(random);
+  constexpr const char* kModes[] = {"host_callback", "event", "flag"};
+  gpu.completion_mode = kModes[random.below(3)];
+  constexpr int kVersions[] = {715, 700, 603, 506};
+  if (driver == Driver::kHip) gpu.hip_version = kVersions[random.below(4)];
+}
+
+void Plan::draw_gpu_fault(Random& random) {
   gpu.faulty_device = static_cast<std::uint32_t>(random.below(gpu.devices));
   switch (random.below(5)) {
     case 0:
@@ -199,6 +212,21 @@ void Plan::draw_gpu() {
   }
 }
 
+void Plan::draw_metal(Random& random) {
+  MetalOptions& metal = gpu.metal;
+  metal.devices = static_cast<std::uint32_t>(random.between(1, gpu.devices));
+  metal.discrete = static_cast<std::uint32_t>(random.below(std::uint64_t{1} << metal.devices));
+  metal.removable = random.one_in(2);
+  metal.heaps = random.one_in(2);
+  constexpr std::uint32_t kSplits[] = {1, 2, 3, 64};
+  metal.split = kSplits[random.below(4)];
+  // MTLCommandBufferError: of Internal, Timeout, PageFault, AccessRevoked, OutOfMemory, and
+  // InvalidResource (Apple's documentation of MTLCommandBufferError.Code).
+  constexpr int kErrors[] = {1, 2, 3, 4, 8, 9};
+  metal.error = kErrors[random.below(6)];
+  metal.nil_object = random.one_in(2);
+}
+
 Result<std::vector<hal::Device>> Plan::open(hal::DriverRegistry& registry,
                                             std::vector<NativeDevice*>& natives) const {
   SimDriverOptions with_devices = options;
@@ -208,11 +236,12 @@ Result<std::vector<hal::Device>> Plan::open(hal::DriverRegistry& registry,
     with_devices.native.failing_call = 0;
     check(registry.add(make_sim_driver(with_devices)));
     natives.resize(gpu.devices);
-    HALYARD_ASSIGN_OR_RETURN(
-        std::vector<hal::Device> opened,
-        registry.open_all(fmt::format("{}://?devices={}&completion_mode={}&poll_time={}",
-                                      kDrivers[static_cast<int>(driver)], gpu.devices,
-                                      gpu.completion_mode, gpu.poll_time)));
+    std::string uri = fmt::format("{}://?devices={}&poll_time={}",
+                                  kDrivers[static_cast<int>(driver)], gpu.devices, gpu.poll_time);
+    uri += driver == Driver::kMetal
+               ? fmt::format("&heaps={:d}&split={}", gpu.metal.heaps, gpu.metal.split)
+               : fmt::format("&completion_mode={}", gpu.completion_mode);
+    HALYARD_ASSIGN_OR_RETURN(std::vector<hal::Device> opened, registry.open_all(uri));
     if (beside == driver) return opened;
     const std::string other =
         beside == Driver::kCpu ? fmt::format("cpu://?workers={}", workers) : "sim://";
@@ -245,13 +274,21 @@ std::string Plan::describe() const {
   if (has_gpu()) {
     text += fmt::format(
         "  {} device(s) of {}, {}{}{}{}\n", gpu.devices,
-        driver == Driver::kHip ? fmt::format("hip {}", gpu.hip_version) : "cuda",
-        gpu.completion_mode,
+        driver == Driver::kHip     ? fmt::format("hip {}", gpu.hip_version)
+        : driver == Driver::kMetal ? fmt::format("{} MTLDevice(s)", gpu.metal.devices)
+                                   : "cuda",
+        driver == Driver::kMetal
+            ? fmt::format("discrete {:b}{}{}, {} in a buffer", gpu.metal.discrete,
+                          gpu.metal.removable ? ", removable" : "",
+                          gpu.metal.heaps ? ", heaps" : "", gpu.metal.split)
+            : gpu.completion_mode,
         beside == driver ? "" : fmt::format(", one of {}", kDrivers[static_cast<int>(beside)]),
         gpu.adversarial ? ", adversarial" : "",
         gpu.failing_call != 0
             ? fmt::format(", call {} of device {} fails{}", gpu.failing_call, gpu.faulty_device,
-                          gpu.fails_for_good ? " for good" : "")
+                          gpu.metal.nil_object ? " as an object"
+                          : gpu.fails_for_good ? " for good"
+                                               : "")
         : gpu.failing_kernel != 0 ? fmt::format(", kernel {} has a fault", gpu.failing_kernel)
         : gpu.scarce              ? fmt::format(", {} bytes of memory", gpu.device_memory)
                                   : "");

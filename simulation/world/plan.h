@@ -93,15 +93,22 @@ struct Node {
 };
 
 struct Plan {
-  // kCuda, kHip: the real driver, on the simulated libcuda or libamdhip64. One seed in 22, and one
-  // in 66; by their remainders by 4, every other one of them is a program of async.
-  enum class Driver : std::uint8_t { kSim, kCpu, kSerial, kCuda, kHip };
+  // kCuda, kHip, kMetal: the real driver, on the simulated library, where it is built in. One seed
+  // in 22, in 66, and in 22; by their remainders by 4, every other one of them is a program of
+  // async.
+  enum class Driver : std::uint8_t { kSim, kCpu, kSerial, kCuda, kHip, kMetal };
   static constexpr std::uint64_t kCudaEvery = 22, kCudaFirst = 5, kHipEvery = 66, kHipFirst = 17;
+  static constexpr std::uint64_t kMetalEvery = 22, kMetalFirst = 13;
+  static constexpr bool kHasStreams = HALYARD_SIMULATES_STREAMS,
+                        kHasMetal = HALYARD_SIMULATES_METAL;
   static constexpr bool is_over_cuda(std::uint64_t seed) noexcept {
-    return seed % kCudaEvery == kCudaFirst;
+    return kHasStreams && seed % kCudaEvery == kCudaFirst;
   }
   static constexpr bool is_over_hip(std::uint64_t seed) noexcept {
-    return seed % kHipEvery == kHipFirst;
+    return kHasStreams && seed % kHipEvery == kHipFirst;
+  }
+  static constexpr bool is_over_metal(std::uint64_t seed) noexcept {
+    return kHasMetal && seed % kMetalEvery == kMetalFirst;
   }
 
   explicit Plan(std::uint64_t from);
@@ -118,7 +125,7 @@ struct Plan {
   std::uint32_t device_of(std::uint32_t queue) const noexcept {
     return queue / queues_per_device();
   }
-  bool has_gpu() const noexcept { return driver == Driver::kCuda || driver == Driver::kHip; }
+  bool has_gpu() const noexcept { return driver >= Driver::kCuda; }
   bool is_gpu(std::uint32_t device) const noexcept { return has_gpu() && device < gpu.devices; }
   // The first ones: those of drivers that a program may break from outside.
   std::uint32_t breakable_devices() const noexcept {
@@ -126,7 +133,7 @@ struct Plan {
   }
   // Whether a native call for the device may fail, or be refused for want of memory.
   bool may_refuse(std::uint32_t device) const noexcept {
-    return is_gpu(device) ? gpu.may_refuse(device)
+    return is_gpu(device) ? gpu.may_refuse(device) || (loses_devices && gpu.is_removable(device))
                           : options.native.failing_call != 0 && device == options.faulty_device;
   }
   bool may_be_lost(std::uint32_t device) const noexcept {
@@ -139,6 +146,8 @@ struct Plan {
   std::string describe() const;
 
   void draw_gpu();
+  void draw_gpu_fault(Random& random);
+  void draw_metal(Random& random);
 
   const std::uint64_t seed;
   const bool async;  // without nodes, semaphores and created queues

@@ -40,7 +40,7 @@ World::World(const Plan& plan)
       passed_(plan.nodes.size()),
       may_be_lost_(plan.devices),
       by_host_(plan.nodes.size()),
-      shared_(std::make_unique<Shared>(plan.nodes.size())),
+      shared_(std::make_unique<Shared>(plan.nodes.size(), plan.driver == Plan::Driver::kMetal)),
       observers_(plan.nodes.size()) {
   for (std::uint32_t k = 0; k < plan.nodes.size(); ++k) {
     shared_->tokens[k] = token(k);
@@ -89,7 +89,7 @@ bool World::open() {
     file_ = Files::open();
   }
   if (plan_.has_gpu()) {
-    gpu_ = std::make_unique<GpuProcess>(plan_.gpu, plan_.seed);
+    gpu_ = GpuProcess::begin(plan_.gpu, plan_.seed);
   }
   const bool may_fail = plan_.opening_may_fail();
   Result<std::vector<hal::Device>> devices = plan_.open(*registry_, natives_);
@@ -180,7 +180,7 @@ void World::run() {
   if (gpu_ != nullptr) gpu_->drain();
   registry_.reset();
   if (gpu_ != nullptr) {
-    gpu_->end(may_keep());
+    gpu_->end(may_have_kept());
     faults_ += gpu_->faults();
   }
 }

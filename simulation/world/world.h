@@ -28,10 +28,13 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -69,6 +72,10 @@ class World {
   // Whether memory may be left: lanes of a lost CUDA or HIP device cannot be stopped, and stay for
   // good.
   bool may_keep() const noexcept { return gpu_ != nullptr && plan_.loses_devices; }
+  // After run(): whether any was. Lanes of Metal are let run to their end.
+  bool may_have_kept() const noexcept {
+    return may_keep() && (kept_ || plan_.driver != Plan::Driver::kMetal);
+  }
   std::string dump();
 
  private:
@@ -80,16 +87,29 @@ class World {
     std::uint32_t unused[11];  // 64 bytes: cells share no line
   };
 
-  // What devices write, and so there until all are closed.
+  // What devices write, and so there until all are closed. With `pages` it has whole pages of its
+  // own: drivers of Metal hand over pages.
   struct Shared {
-    explicit Shared(std::size_t nodes)
-        : cells(new Cell[nodes]()), tokens(new std::uint32_t[nodes + 3]) {
+    Shared(std::size_t nodes, bool pages)
+        : cells(make<Cell>(nodes, pages)), tokens(make<std::uint32_t>(nodes + 3, pages)) {
       tokens[nodes] = kLookGroups;
       tokens[nodes + 1] = tokens[nodes + 2] = 1;
     }
-    std::unique_ptr<Cell[]> cells;
-    std::unique_ptr<std::uint32_t[]> tokens;  // and the groups of a dispatch
-    std::size_t released = 0;                 // imports of it that were given back
+    struct Deleter {
+      std::align_val_t alignment;
+      void operator()(void* memory) const { ::operator delete(memory, alignment); }
+    };
+    template <class T>
+    static std::unique_ptr<T[], Deleter> make(std::size_t count, bool pages) {
+      constexpr std::size_t kPage = 16384;
+      const std::size_t alignment = pages ? kPage : alignof(std::max_align_t);
+      const std::size_t size = (count * sizeof(T) + alignment - 1) / alignment * alignment;
+      void* const memory = ::operator new(size, std::align_val_t{alignment});
+      return {static_cast<T*>(std::memset(memory, 0, size)), {std::align_val_t{alignment}}};
+    }
+    std::unique_ptr<Cell[], Deleter> cells;
+    std::unique_ptr<std::uint32_t[], Deleter> tokens;  // and the groups of a dispatch
+    std::size_t released = 0;                          // imports of it that were given back
   };
 
   // A submission that was accepted, or is being submitted.

@@ -28,7 +28,9 @@ Status World::dispatch(std::uint32_t k, const Handles& handles, const hal::Submi
   const hal::BufferRange bindings[] = {handles.cells, cell(handles, k)};
   const hal::Constant constants[] = {with[0], with[1], with[2], with[3], with[4]};
   // No call of a stream reads counts from memory.
-  if (!node.chained || plan_.is_gpu(plan_.device_of(node.queue)))
+  const bool of_stream =
+      plan_.driver != Plan::Driver::kMetal && plan_.is_gpu(plan_.device_of(node.queue));
+  if (!node.chained || of_stream)
     return queue.dispatch(handles.kernel, {.groups = kLookGroups}, bindings, constants, info);
   const hal::BufferRange groups{handles.tokens, plan_.nodes.size() * 4, 12};
   return queue.dispatch_indirect(handles.kernel, groups, bindings, constants, info);

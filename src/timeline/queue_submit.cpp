@@ -141,6 +141,8 @@ bool Queue::grow() noexcept {
 }
 
 void Queue::discard(Submission& submission) noexcept {
+  // The end of what it holds may let other queues go on, as that of a recording's instance does.
+  EffectScope scope(engine_, EffectScope::Mode::kDefer);
   if (submission.record_ != nullptr) [[unlikely]]
     submission.end_check();
   submission.release_payload();

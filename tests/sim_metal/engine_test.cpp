@@ -287,6 +287,58 @@ TEST_F(Engine, SnapshotShared_ShowsWritesAtBoundaries) {
   EXPECT_EQ(target->host()[0], std::byte{1});
 }
 
+// Two buffers over the program's memory, as of two devices.
+TEST_F(Engine, SnapshotShared_ShowsWhatADeviceWroteBehindItsSignal) {
+  Options options;
+  options.adversities.snapshot_shared = true;
+  begin(options);
+  alignas(64) std::byte memory[64] = {};
+  const auto over = [&] {
+    return Resource::create({.device = device_, .length = 64, .host_memory = memory});
+  };
+  const auto written = over(), read = over(), target = buffer(64);
+  const auto ready = event(), gate = event();
+  ready->is_shared = gate->is_shared = true;
+  const auto other = Queue::create(*device_, 4);
+  const auto reader = other->make_command_buffer(true);
+  reader->items.push_back({EventWait{ready, 1}, false});
+  add_pass(*reader, Copy{read, 0, target, 0, 64});
+  reader->commit();
+  const auto writer = queue_->make_command_buffer(true);
+  add_pass(*writer, Fill{written, 0, 64, 5});
+  writer->items.push_back({EventSignal{ready, 1}, false});
+  writer->items.push_back({EventWait{gate, 1}, false});
+  writer->commit();
+  reader->wait_until_completed();
+  EXPECT_LT(writer->current_status(), Status::kCompleted);
+  EXPECT_EQ(target->host()[0], std::byte{5});
+  EXPECT_EQ(memory[0], std::byte{5});
+  store_event(*gate, 1);
+  writer->wait_until_completed();
+}
+
+TEST_F(Engine, FailedBuffer_SignalsNothingBehindAWait) {
+  Options options;
+  options.failed_signals = FailedSignals::kAlways;
+  options.failed_buffers = {{2, static_cast<int>(ErrorCode::kInternal)}};
+  begin(options);
+  const auto gate = event(), order = event();
+  const auto first = queue_->make_command_buffer(true);
+  first->items.push_back({EventWait{gate, 1}, false});
+  first->items.push_back({EventSignal{order, 1}, false});
+  first->commit();
+  const auto second = queue_->make_command_buffer(true);
+  second->items.push_back({EventWait{order, 1}, false});
+  second->items.push_back({EventSignal{order, 2}, false});
+  second->commit();
+  second->wait_until_completed();
+  EXPECT_EQ(second->current_status(), Status::kError);
+  EXPECT_EQ(event_value(*order), 0U);
+  store_event(*gate, 1);
+  first->wait_until_completed();
+  EXPECT_EQ(event_value(*order), 1U);
+}
+
 TEST_F(Engine, EmptySubmissions_CostLittle) {
   begin();
   constexpr int kCount = 2000;

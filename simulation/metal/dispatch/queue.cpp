@@ -24,8 +24,10 @@ struct Pool {
   std::deque<Queue*> ready;  // once for each item that may start
   std::vector<std::unique_ptr<base::Thread>> threads;
   std::size_t idle = 0;
+  std::size_t coming = 0;  // threads that have not looked for work yet
   bool ends = false;
-  std::vector<std::pair<std::uint64_t, Queue*>> current;  // what each thread runs, the innermost last
+  std::vector<std::pair<std::uint64_t, Queue*>>
+      current;  // what each thread runs, the innermost last
 
   static Pool& instance() {
     static auto* const one = new Pool;
@@ -69,14 +71,16 @@ bool Queue::may_start() const noexcept {
 }
 
 void Pool::start(gpu::Lock&, Queue& queue) {
-  if (!queue.may_start()) return;
+  if (!queue.may_start() || queue.is_ready_) return;
+  queue.is_ready_ = !queue.is_concurrent_;
   ready.push_back(&queue);
   ++queue.users_;
-  if (idle == 0 && threads.size() < kMaxThreads) {
+  if (ready.size() > idle + coming && threads.size() < kMaxThreads) {
     auto thread = std::make_unique<base::Thread>();
     const auto body = [](void* pool) { static_cast<Pool*>(pool)->loop(); };
     if (thread->start("dispatch", body, this) == 0) {
       threads.push_back(std::move(thread));
+      ++coming;
     } else if (threads.empty()) {
       std::abort();  // nothing would run the work
     }
@@ -109,6 +113,7 @@ bool Pool::run_one(gpu::Lock& lock) {
   if (ready.empty()) return false;
   Queue& queue = *ready.front();
   ready.pop_front();
+  queue.is_ready_ = false;
   if (queue.may_start()) {  // another thread may have taken it by sync()
     const Queue::Item item = queue.items_.front();
     queue.items_.pop_front();
@@ -120,6 +125,7 @@ bool Pool::run_one(gpu::Lock& lock) {
 
 void Pool::loop() {
   gpu::Lock lock(mutex);
+  --coming;
   for (;;) {
     if (run_one(lock)) continue;
     if (ends) return;
@@ -168,13 +174,13 @@ void Queue::sync(void* context, Function work) {
 void end_threads() {
   Pool& pool = Pool::instance();
   std::vector<std::unique_ptr<base::Thread>> threads;
-  {
-    gpu::Lock lock(pool.mutex);
+  do {
+    for (const auto& thread : std::exchange(threads, {})) thread->join();
+    const gpu::Lock lock(pool.mutex);
     pool.ends = true;
     pool.changed.notify_all();
-    threads = std::exchange(pool.threads, {});
-  }
-  for (const auto& thread : threads) thread->join();
+    threads = std::exchange(pool.threads, {});  // what these ran may have started others
+  } while (!threads.empty());
   const gpu::Lock lock(pool.mutex);
   pool.ends = false;
 }

@@ -46,6 +46,7 @@ class Queue {
   std::deque<Item> items_;
   std::size_t running_ = 0;
   bool barrier_runs_ = false;
+  bool is_ready_ = false;  // a serial queue waits for a thread
 };
 
 // Ends the threads; the work that is queued runs first. Later work starts new ones.

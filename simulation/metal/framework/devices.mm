@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "simulation/metal/dispatch/queue.h"
 #include "simulation/metal/framework/device_objects.h"
 #include "simulation/metal/objc/accounting.h"
 
@@ -55,6 +56,8 @@ SimulatedMetalDevice* object_of(Device& device) {
 }
 
 void forget_device_objects() {
+  // Listeners' threads, with what they still hold.
+  dispatch::end_threads();
   const gpu::Lock lock(objects().mutex);
   for (SimulatedMetalDevice* const object : objects().all) {
     [object->name_ release];

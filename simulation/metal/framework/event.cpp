@@ -50,7 +50,7 @@ void Event::free_object() {
 }
 
 void signal_event(Event& event, std::uint64_t value, Notifications& due) {
-  (void)raise(event, value, "signal", due);
+  if (raise(event, value, "signal", due)) event.is_stored = false;
   take_late(due);
 }
 
@@ -58,7 +58,7 @@ void store_event(Event& event, std::uint64_t value) {
   Notifications due;
   {
     const gpu::Lock lock(state().mutex);
-    (void)raise(event, value, "store by the host", due);
+    if (raise(event, value, "store by the host", due)) event.is_stored = true;
     if (options().adversities.late_listeners && !due.empty()) {
       auto& late = state().late_notifications;
       for (auto& function : due) late.push_back(std::move(function));

@@ -25,6 +25,7 @@ struct Event {
   Device* device = nullptr;  // of an event that is not shared
   // Guarded by the State's lock.
   std::uint64_t value = 0;
+  bool is_stored = false;  // the value is the host's
   struct Listener {
     std::uint64_t value = 0;
     std::function<void(std::uint64_t value)> function;

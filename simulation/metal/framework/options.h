@@ -21,7 +21,8 @@ enum class DeviceKind : std::uint8_t {
 };
 
 // What a failed command buffer does with event signals that it did not reach. Apple documents
-// neither.
+// neither. Behind a wait for an event that has not come there is none in any case: with it, buffers
+// before it that wait for a smaller value of the event would run in any order, and end well.
 enum class FailedSignals : std::uint8_t { kNever, kAlways, kBySeed };
 
 // Behaviour that Apple's documents permit, chosen by the seed where it is on.
@@ -31,7 +32,9 @@ struct Adversities {
   bool late_handlers = false;     // handlers run late, in any order, on several threads
   bool slow_completion = false;   // status changes some time after the last event signal
   bool late_listeners = false;    // a store of the host notifies listeners late
-  bool snapshot_shared = false;   // shared memory is coherent only at command buffer boundaries
+  // Shared memory is coherent only at the boundaries of command buffers and, for what devices
+  // write, at shared events.
+  bool snapshot_shared = false;
   bool reorder_encoders = false;  // encoders that no hazard or fence orders run in any order
   bool interleave_dispatches = false;  // dispatches of a concurrent encoder run in any order
   bool victims = false;                // a fault also fails another command buffer in flight
@@ -77,7 +80,8 @@ struct Options {
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;  // of each device
   std::uint64_t max_buffer_bytes = std::uint64_t{2} << 30;
   std::uint64_t max_objects = 0;  // buffers and heaps in one process; 0: no limit
-  // A native wait fails with Timeout when nothing has progressed on any device for so long.
+  // A native wait fails with Timeout when nothing has progressed on any device for so long;
+  // Deadline::kForeverTime: never.
   Nanoseconds wait_timeout = 5'000'000'000;
   std::uint64_t kernel_budget = 0;    // basic blocks of one dispatch; then Timeout. 0: no limit
   bool checks_races = false;          // kernels are searched for races

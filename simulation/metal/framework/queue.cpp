@@ -95,7 +95,8 @@ std::shared_ptr<CommandBuffer> Queue::blocked(Nanoseconds* deadline) const {
     if (!buffer->is_committed) return nullptr;
     if (buffer->blocked_since == 0) continue;
     const Nanoseconds since = std::max(buffer->blocked_since, state().last_progress);
-    *deadline = since + options().wait_timeout;
+    if (options().wait_timeout != Deadline::kForeverTime)
+      *deadline = since + options().wait_timeout;
     return buffer;
   }
   return nullptr;
@@ -178,11 +179,23 @@ void Queue::schedule(CommandBuffer& buffer) {
   }
 }
 
+// Shared events order devices, and the host that reads what a device has signalled (Apple,
+// "Synchronizing Events Across Multiple Devices or Processes"). What the host writes reaches the
+// command buffers that are committed later.
+void Queue::hand_over(gpu::Lock& lock, const CommandBuffer& buffer, void (Resource::*how)()) {
+  if (!options().adversities.snapshot_shared) return;
+  lock.unlock();
+  for (const ResourcePointer& resource : buffer.used) (resource.get()->*how)();
+  for (const ResourcePointer& resource : buffer.resident) (resource.get()->*how)();
+  lock.lock();
+}
+
 void Queue::execute_item(gpu::Lock& lock, CommandBuffer& buffer, std::size_t number) {
   State& all = state();
   Item& item = buffer.items[number];
   if (buffer.gpu_start == 0) buffer.gpu_start = seconds();
   if (const auto* const signal = std::get_if<EventSignal>(&item.what)) {
+    if (signal->event->is_shared) hand_over(lock, buffer, &Resource::release);
     item.is_done = true;
     Notifications due;
     signal_event(*signal->event, signal->value, due);
@@ -192,7 +205,8 @@ void Queue::execute_item(gpu::Lock& lock, CommandBuffer& buffer, std::size_t num
       due.clear();
       lock.lock();
     }
-  } else if (std::holds_alternative<EventWait>(item.what)) {
+  } else if (const auto* const wait = std::get_if<EventWait>(&item.what)) {
+    if (!wait->event->is_stored) hand_over(lock, buffer, &Resource::acquire);
     item.is_done = true;
   } else {
     Pass& pass = *std::get<std::unique_ptr<Pass>>(item.what);
@@ -256,8 +270,12 @@ void Queue::fail(gpu::Lock& lock, const std::shared_ptr<CommandBuffer>& buffer, 
     if (options().adversities.victims) pick_victim(*buffer);
   }
   Notifications due;
+  bool is_held = false;  // by a wait, which also holds back the signals of a buffer that has failed
   for (Item& item : buffer->items) {
     if (std::exchange(item.is_done, true)) continue;
+    const auto* const wait = std::get_if<EventWait>(&item.what);
+    is_held = is_held || (wait != nullptr && wait->event->value < wait->value);
+    if (is_held) continue;
     const auto* const signal = std::get_if<EventSignal>(&item.what);
     if (signal == nullptr || signal->event->value >= signal->value) continue;
     const FailedSignals what = options().failed_signals;

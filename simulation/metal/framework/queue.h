@@ -123,6 +123,8 @@ class Queue : public std::enable_shared_from_this<Queue> {
   void consider(std::size_t position, std::vector<Choice>& choices, bool& is_blocked);
   bool may_run(std::size_t position, std::size_t item) const;
   void schedule(CommandBuffer& buffer);
+  // With snapshot_shared: calls `how` for each resource of the buffer, without the lock.
+  static void hand_over(gpu::Lock& lock, const CommandBuffer& buffer, void (Resource::*how)());
   void execute_item(gpu::Lock& lock, CommandBuffer& buffer, std::size_t item);
   void fail(gpu::Lock& lock, const std::shared_ptr<CommandBuffer>& buffer, Error error);
   void pick_victim(const CommandBuffer& guilty);

@@ -37,17 +37,23 @@ AddressTable& table() {
   return *one;
 }
 
+// Small blocks have this alignment and no larger one, so that no program gets more by chance.
 std::byte* new_block(std::size_t length) {
-  const std::size_t alignment = length >= kLargest ? kLargest : kAlignment;
-  const std::size_t size = (length + alignment - 1) / alignment * alignment;
+  const std::size_t offset = length >= kLargest ? 0 : kAlignment;
+  const std::size_t unit = length >= kLargest ? kLargest : kAlignment;
+  const std::size_t size = (offset + length + unit - 1) / unit * unit;
   void* memory = nullptr;
-  if (posix_memalign(&memory, alignment, size) != 0) return nullptr;
+  if (posix_memalign(&memory, kLargest, size) != 0) return nullptr;
   if (!options().strict) {
     std::memset(memory, 0, size);
   } else if (size <= std::size_t{64} << 20) {
     std::memset(memory, kUndefined, size);
   }
-  return static_cast<std::byte*>(memory);
+  return static_cast<std::byte*>(memory) + offset;
+}
+
+void free_block(std::byte* block) {
+  std::free(block - reinterpret_cast<std::uintptr_t>(block) % kLargest);
 }
 
 #if defined(__clang__)
@@ -149,7 +155,7 @@ Resource::~Resource() {
       all.roots.erase(found);
     }
   }
-  for (std::byte* const block : blocks_) std::free(block);
+  for (std::byte* const block : blocks_) free_block(block);
   if (accounted_ != 0) description_.device->unaccount(accounted_);
 }
 
@@ -200,8 +206,19 @@ void Resource::download() {
     std::memcpy(host_ + piece.begin, piece.bytes.data(), piece.bytes.size());
   }
   downloads_.clear();
+  if (shadow_ != nullptr) hand_over(gpu_, shadow_, host_, length());
+}
+
+void Resource::release() {
   if (shadow_ == nullptr) return;
+  const std::lock_guard lock(mutex_);
   hand_over(gpu_, shadow_, host_, length());
+}
+
+void Resource::acquire() {
+  if (shadow_ == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  hand_over(host_, shadow_, gpu_, length());
 }
 
 void Resource::free_object() {

@@ -79,6 +79,10 @@ class Resource : public std::enable_shared_from_this<Resource> {
   // Called when a command buffer has completed: hands what synchronize() kept and, with
   // snapshot_shared, what the device wrote to the host.
   void download();
+  // With snapshot_shared, at a shared event: hands what the device wrote to the host's copy, or
+  // takes what is there, of devices that have other buffers over it.
+  void release();
+  void acquire();
 
   // Uncompleted command buffers that name the resource.
   base::Atomic<std::uint32_t> in_flight{0};

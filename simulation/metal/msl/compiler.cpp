@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -18,9 +19,7 @@
 #include <mutex>
 #include <sstream>
 
-#include "base/atomic.h"
 #include "base/content_hash.h"
-#include "base/mutex.h"
 #include "simulation/metal/msl/shim_texts.h"
 
 extern char** environ;
@@ -169,7 +168,7 @@ class Cache {
 
   fs::path folder_;
   bool usable_ = false;
-  base::Atomic<std::uint32_t> kept_{0};
+  std::atomic<std::uint32_t> kept_{0};
 };
 
 std::vector<std::string> language_flags(const CompileOptions& options, Instrument instrument) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <set>
 
 #include "simulation/metal/msl/library_image.h"
@@ -29,7 +30,7 @@ std::string key_of(std::string_view source, const CompileOptions& o) {
 }
 
 struct Kept {
-  base::Mutex mutex;
+  std::mutex mutex;
   std::map<std::string, Library::Result> results;
 };
 Kept& kept() {
@@ -264,12 +265,12 @@ Library::Result Library::compile(std::string_view source, const CompileOptions& 
   std::string key = key_of(source, options);
   Kept& all = kept();
   {
-    base::LockGuard lock(all.mutex);
+    const std::lock_guard lock(all.mutex);
     const auto found = all.results.find(key);
     if (found != all.results.end()) return found->second;
   }
   Result result = compile_new(source, options);
-  base::LockGuard lock(all.mutex);
+  const std::lock_guard lock(all.mutex);
   if (all.results.size() >= kMostKept) all.results.clear();
   all.results.emplace(std::move(key), result);
   return result;
@@ -352,7 +353,7 @@ Code::Entry entry_point(const FunctionImage& image, bool check_memory,
     code = image.checked;
     return image.checked_entry;
   }
-  base::LockGuard lock(image.mutex);
+  const std::lock_guard lock(image.mutex);
   if (image.plain == nullptr) {
     const std::size_t index[] = {image.index};
     image.plain = compile_code(kernel_source(image.library->text, index, image.values),

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
-#include "base/mutex.h"
 #include "simulation/metal/msl/compiler.h"
 #include "simulation/metal/msl/library.h"
 #include "simulation/metal/msl/rewrite.h"
@@ -44,7 +44,7 @@ struct FunctionImage {
   Code::Entry checked_entry = nullptr;
 
   // Code without calls at accesses to memory; compiled when it is first asked for.
-  mutable base::Mutex mutex;
+  mutable std::mutex mutex;
   mutable std::shared_ptr<const Code> plain;
 };
 

@@ -14,9 +14,9 @@ foreach(part IN ITEMS Traits:traits.h Vec:vec.h Math:math.h Host:host.h Simd:sim
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${msl}/shim/${file})
 endforeach()
 string(APPEND texts "}  // namespace halyard::inline v0::sim::msl\n")
-file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/simulation/metal/msl/shim_texts.cpp CONTENT "${texts}")
+file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/shim_texts.cpp CONTENT "${texts}")
 set(HALYARD_SIM_MSL_SOURCES
-  ${PROJECT_BINARY_DIR}/simulation/metal/msl/shim_texts.cpp
+  ${CMAKE_CURRENT_BINARY_DIR}/shim_texts.cpp
   ${msl}/compiler.cpp
   ${msl}/execute.cpp
   ${msl}/group.cpp

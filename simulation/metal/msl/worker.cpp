@@ -4,9 +4,9 @@
 #include <sys/mman.h>
 
 #include <cstdlib>
+#include <mutex>
 #include <new>
 
-#include "base/mutex.h"
 #include "simulation/metal/msl/group.h"
 
 namespace halyard::inline v0::sim::msl {
@@ -15,8 +15,9 @@ namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kMostIdle = 2048;
 
+// Not base::Mutex: kernels run in one step of halyard-sim, whatever was kept from other seeds.
 struct Store {
-  base::Mutex mutex;
+  std::mutex mutex;
   std::vector<std::unique_ptr<Worker>> idle;
 };
 Store& store() {
@@ -60,7 +61,7 @@ void Worker::body(void* worker) {
 
 std::unique_ptr<Worker> Worker::take() {
   {
-    base::LockGuard lock(store().mutex);
+    const std::lock_guard lock(store().mutex);
     std::vector<std::unique_ptr<Worker>>& idle = store().idle;
     if (!idle.empty()) {
       std::unique_ptr<Worker> worker = std::move(idle.back());
@@ -74,7 +75,7 @@ std::unique_ptr<Worker> Worker::take() {
 void Worker::give(std::unique_ptr<Worker> worker) {
   if (worker->broken) worker->restart();
   worker->group = nullptr;
-  base::LockGuard lock(store().mutex);
+  const std::lock_guard lock(store().mutex);
   if (store().idle.size() < kMostIdle) store().idle.push_back(std::move(worker));
 }
 

@@ -22,4 +22,8 @@ struct ThreadState {
 // The calling thread's: of the system, or a fiber of halyard-sim.
 ThreadState& this_thread();
 
+// Of halyard-sim only, at the end of a process, when no other thread runs: releases what threads
+// have autoreleased without end, and forgets them. Numbers of threads begin again.
+void forget_threads();
+
 }  // namespace halyard::inline v0::sim::objc

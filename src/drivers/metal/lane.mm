@@ -259,7 +259,10 @@ std::uint64_t Lane::look() noexcept {
   const std::uint64_t issued = issued_.load(std::memory_order_seq_cst);
   while (!abandoned() && !device_.lost() && reached < issued) {
     Slot& next = slot(reached + 1);
-    if (!has_ended(next) || !edges_hold(next)) break;
+    // Both: the buffer of a lane that it waits for may have failed without a signal, and perhaps no
+    // other thread asks that lane.
+    const bool ended = has_ended(next);
+    if (!edges_hold(next) || !ended) break;
     retire(next);
     reached_.store(++reached, std::memory_order_release);
   }

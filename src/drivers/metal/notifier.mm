@@ -57,9 +57,14 @@ void Watch::fired(std::uint64_t value) noexcept {
     users_.fetch_add(1, std::memory_order_relaxed);
   }
   base::Atomic<std::uint32_t> never{0};
-  for (int i = 0; lane->look() < value && !lane->ended() && i < kLooks; ++i) {
+  std::uint64_t reached = lane->look();
+  for (int i = 0; reached < value && !lane->ended() && i < kLooks; ++i) {
     (void)base::futex_wait(never, 0, Clock::steady().now() + kRest);
+    reached = lane->look();
   }
+  // The thread that has counted it may not have come so far: Metal would call at once, again and
+  // again, for what is still in the list.
+  list_.advance(reached);
   std::uint64_t expected = value;
   (void)watched_.compare_exchange_strong(expected, kNothing, std::memory_order_seq_cst);
   if (const std::uint64_t least = list_.least(); least != kNothing && !lane->ended()) watch(least);
