@@ -23,7 +23,7 @@
 #include "base/native_call.h"
 #include "call_sites/faults.h"
 #include "drivers/metal/driver.h"
-#include "hal/registry.h"
+#include "hal/device/registry.h"
 #include "halyard/halyard.h"
 #include "simulation/metal/framework/process.h"
 

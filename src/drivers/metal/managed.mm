@@ -9,8 +9,8 @@
 #include "drivers/metal/allocator.h"
 #include "drivers/metal/encoder.h"
 #include "drivers/metal/functions.h"
-#include "hal/accesses.h"
-#include "hal/command.h"
+#include "hal/recording/accesses.h"
+#include "hal/recording/command.h"
 
 namespace halyard::inline v0::metal {
 namespace {
