@@ -20,7 +20,7 @@ class StreamMemory final : public hal::Memory {
  private:
   ~StreamMemory() override {
     if (!guard_) return;
-    const Inside inside(*guard_);
+    const ScopedContext inside(*guard_);
     api_.free(device_address());
   }
 

@@ -20,6 +20,7 @@
 #include "base/format.h"
 #include "hal/memory/host_blocks.h"
 #include "hal/memory/memory.h"
+#include "hal/recording/command.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 
