@@ -49,8 +49,8 @@ void AccessChecker::see(const OrderClock& clock) {
 
 AccessChecker::Signals& AccessChecker::signals_of(const Semaphore& semaphore) {
   const auto [at, is_new] = semaphores_.try_emplace(semaphore.id());
-  // Values from before it is first seen need no order: its initial value, or what was signalled
-  // before there was a checker.
+  // Values from before it is first seen need no order: its initial value, or signals from before
+  // the checker existed.
   if (is_new) at->second.settled = semaphore.value();
   return at->second;
 }
@@ -93,7 +93,7 @@ Status AccessChecker::issue(Submission& submission, std::span<const WaitNode> wa
   return order(submission, std::move(clock), signals);
 }
 
-// Precondition: `clock` has what the waits give.
+// Precondition: `clock` contains the events of the waits.
 Status AccessChecker::order(Submission& submission, OrderClock clock,
                             std::span<const SignalNode> signals) {
   AccessRecord& record = submission.declare();

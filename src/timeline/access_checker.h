@@ -3,8 +3,9 @@
 // AccessChecker: the checking mode (`?check=1`). Finds two submissions that access the same memory,
 // one of which writes, and that nothing orders.
 //
-// It looks at what was declared, not at what happened to run first: waits, signals and what the host
-// has seen. So a missing wait is found on every run and on every driver, however fast the device is.
+// It uses only declared order, not the order in which work happened to run: waits, signals, and the
+// ends that the host has observed. So a missing wait is found on every run and on every driver,
+// however fast the device is.
 //
 //     submit ── every wait has its signaller? ── yes ──> ordered: a clock; compared; recorded
 //                         │ no                              ▲
@@ -14,12 +15,13 @@
 //     its waits (as rule 9 chooses promises), and after all that any host thread has seen reached
 //     by then: by a wait, a query, a callback, a host call, wait_idle. Threads of the host are taken
 //     to be ordered among themselves.
-//   - Completion alone orders nothing, nor does the order of submissions.
-//   - What comes from outside of the engine (a native event, an imported stream) is taken to be
-//     ordered after everything before it.
+//   - Neither completion nor the order of submissions orders anything by itself.
+//   - Work from outside of the engine (a native event, an imported stream) is taken to be ordered
+//     after everything before it.
 //
-// A submission that is refused, fails or is cancelled accesses nothing. What the host has seen end
-// is settled: it comes before all that is still to be ordered, and is forgotten.
+// A submission that is refused, fails or is cancelled accesses nothing. Work whose end the host has
+// observed is settled: it comes before all work that is still to be ordered, and its record is
+// removed.
 //
 // All functions are safe from any thread, call nothing outside and hold a lock of their own only for
 // themselves. They allocate; without memory the process ends, as this is a tool for development.
@@ -46,8 +48,8 @@ class Submission;
 struct SignalNode;
 struct WaitNode;
 
-// What a submission accesses, and its place in the order. Made by the submitter
-// (Submission::declare), or else by the checker.
+// The accesses of a submission, and its place in the order. Made by the submitter
+// (Submission::declare), otherwise by the checker.
 struct AccessRecord {
   std::vector<Access> accesses;
   // Ordered after everything before it: something outside of the engine may order it.
@@ -75,7 +77,7 @@ class AccessChecker {
   // It has ended, or was refused. Destroys its record.
   void end(Submission& submission, bool is_complete) noexcept;
 
-  // The host call starts: its program may tell all threads of what it waited for.
+  // Called when a host call starts: its program may tell all threads that the waits are reached.
   void note_started(Submission& submission);
   // The host is about to signal `value`.
   void note_signal(const Semaphore& semaphore, std::uint64_t value);
@@ -99,7 +101,8 @@ class AccessChecker {
   bool is_settled(const Place& place) const noexcept;
   void see(const OrderClock& clock);
   Signals& signals_of(const Semaphore& semaphore);
-  // Adds to `clock` what the waits order the submission after. False: a signaller is not known yet.
+  // Adds to `clock` the events that the waits order the submission after. False: a signaller is not
+  // known yet.
   bool join_waits(std::span<const WaitNode> waits, AccessRecord& record, OrderClock& clock);
   // Compares and records the submission, which is ordered after `clock`.
   Status order(Submission& submission, OrderClock clock, std::span<const SignalNode> signals);

@@ -3,8 +3,8 @@
 // AccessTable: which accesses to memory a new one must be ordered after, for the checking mode.
 //
 // Two accesses conflict if their ranges overlap and one of them writes. The table keeps an access
-// until every later one that conflicts with it would also conflict with a later access, or until
-// nothing unordered can come any more:
+// until every later one that conflicts with it would also conflict with a later access, or until no
+// unordered access can follow:
 //
 //     kept     read [0, 8) by A      then read [0, 8) by B, after A: A's is dropped, since work that
 //                                    is not ordered after A is not ordered after B either
@@ -27,7 +27,7 @@ enum class AccessKind : std::uint8_t { kRead, kWrite, kAllocate, kFree };
 
 inline bool writes(AccessKind kind) noexcept { return kind != AccessKind::kRead; }
 
-// Bytes [begin, end) of one memory.
+// Bytes [begin, end) of a memory.
 struct Access {
   std::uint64_t memory = 0;  // hal::Memory::serial()
   std::uint64_t begin = 0;

@@ -24,7 +24,7 @@ class DomainSet {
     return DomainSet(static_cast<std::uint16_t>(1u << domain));
   }
   static constexpr DomainSet all() noexcept { return DomainSet(0xffff); }
-  // From word().
+  // Made from word().
   explicit constexpr DomainSet(std::uint16_t word) noexcept : word_(word) {}
 
   constexpr std::uint16_t word() const noexcept { return word_; }
@@ -62,7 +62,7 @@ class DomainSet {
 static_assert(kDomainCount == 16, "a DomainSet has as many bits");
 
 // Which domain's queues can wait natively on which domain's lanes. Not symmetric: cpu queues can
-// watch a word that a GPU writes, but not every GPU one that the cpu writes.
+// watch a word that a GPU writes, but not every GPU can watch a word that the cpu writes.
 //
 // It grows as domains open, beside threads that read it. The bits of a domain are set before a
 // device of it is usable, so a thread that has work of that domain sees them. No memory order is

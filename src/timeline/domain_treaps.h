@@ -14,7 +14,7 @@ namespace halyard::inline v0::timeline {
 
 class DomainTreaps {
  public:
-  // Domains below this one cost no allocation: the host and what a program usually opens.
+  // Domains below this need no allocation: the host and the devices that a program usually opens.
   static constexpr Domain kInPlace = base::kSmallBounds ? 2 : 4;
 
   DomainTreaps() noexcept = default;

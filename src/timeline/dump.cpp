@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Explains a hang: what every submission waits for, and what was to signal that. Without memory for
-// all of it, the text is cut.
+// Explains a hang: the waits of every submission, and the submissions that were to signal them. If
+// memory is exhausted, the text is cut.
 #include <algorithm>
 
 #include "base/format.h"
@@ -101,7 +101,7 @@ void Queue::dump(std::string& text, const UnissuedSignals& unissued) noexcept {
         tell(*lane.entry(at).submission);
       }
     };
-    // What the lane has released may be another submission by now.
+    // A submission that the lane has released may be another one by now.
     list("in flight", lane.retired(), std::min(last, lane.in_front()),
          [&](const Submission& submission) {
            submission.kept_in_flight_ ? tell_waits(submission) : describe(submission);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Effects: what follows from a signal (queues to drain, failures to pass on, callbacks to run) goes
-// to one list per thread and is run by the outermost call, never nested: a chain of a million
+// Effects: the consequences of a signal (queues to drain, failures to pass on, callbacks to run) go
+// to a list of the thread. The outermost call runs them, never nested, so a chain of a million
 // submissions needs constant stack (timelines.md, rule 17).
 #pragma once
 
@@ -42,7 +42,7 @@ class WorkList {
     if (item != nullptr) head_ = item->next_item_;
     return item;
   }
-  // Takes everything of `other`, behind what is here.
+  // Appends everything of `other`.
   void splice(WorkList& other) noexcept {
     if (other.empty()) return;
     (head_ == nullptr ? head_ : tail_->next_item_) = other.head_;
@@ -70,7 +70,7 @@ inline MayBlock may_block(Nanoseconds until) noexcept {
 }
 
 // Opened by every entry into the engine. The outermost scope of a thread drains the list at its
-// end; inner ones add to it, but for one that posts.
+// end; inner scopes add to it, except a scope that posts.
 class EffectScope {
  public:
   enum class Mode {

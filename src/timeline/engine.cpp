@@ -185,8 +185,8 @@ bool Engine::check_lane(LaneTracker& lane) noexcept {
   };
   if (lane.stopping() && !lane.try_stop()) return keep(), false;
   if (!lane.try_retire() || lane.unsure_.load(std::memory_order_relaxed)) {
-    // Another thread is about to release the role, perhaps on this core; that of this lane, or of
-    // one that it waits for.
+    // Another thread is about to release the role of this lane, or of a lane that it waits for,
+    // perhaps on this core.
     work_source_.pause(missed_roles_++);
     return keep(), true;
   }
@@ -210,7 +210,7 @@ bool Engine::check_lane(LaneTracker& lane) noexcept {
   Device& device = lane.queue().device();
   // The thread that ends the lane wakes this shell (Queue::fail_lane).
   if (device.lost()) return keep(), false;
-  // Wake at the first completion that has a waiter, not at every one.
+  // Wake at the first completion that has a waiter, not at every completion.
   std::uint64_t next = retired + 1;
   while (next < target && !lane.entry(next).wanted.load(std::memory_order_relaxed)) ++next;
   lane.make_visible_to_shell(next);
@@ -277,8 +277,8 @@ void Engine::kick_marked(std::uint64_t bits) noexcept {
   if ((bits & Queue::kShellMark) != 0) work_source_.wake(base::Shell::kCompletion);
   if ((bits & ~(Queue::kShellMark | Queue::kQuietMark)) == 0) return;
   for_each_queue([&](Queue& queue) {
-    // Not schedule() alone: its role's holder may have just put work back for lack of this marker,
-    // and would not check again.
+    // Not only schedule(): the holder of its role may have just put work back for lack of this
+    // marker, and would not check again.
     if ((bits & queue.mark_bit()) != 0) queue.retry();
   });
 }

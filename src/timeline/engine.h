@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Engine: orders work and runs its effects. Owns what the semaphores, queues and devices of one
-// runtime share.
+// Engine: orders work and runs its effects. Owns the state that the semaphores, queues and devices
+// of a runtime share.
 //
-// There is no thread inside. The owner supplies a WorkSource, and steps the shells when it is
-// woken:
+// It has no threads. The owner supplies a WorkSource, and steps the shells when it is woken:
 //
 //     wake(kIssue)       -> step_issue()        ready work beyond some caller's bound
 //     wake(kCompletion)  -> step_completion()   lanes that have a waiter, effects of waits and
@@ -47,7 +46,7 @@ class Device {
   void set_hang_timeout(Nanoseconds timeout) noexcept { hang_timeout_ = timeout; }
   Nanoseconds hang_timeout() const noexcept { return hang_timeout_; }
 
-  // Submissions of a queue of it are kept for good (rule 26), with all that they refer to.
+  // Submissions of one of its queues are leaked (rule 26), with everything that they refer to.
   void note_kept() noexcept { keeps_.store(true, std::memory_order_release); }
   bool keeps_for_good() const noexcept { return keeps_.load(std::memory_order_acquire); }
 
@@ -83,15 +82,16 @@ class Engine final : public trace::Source {
   // When step_completion must be called at the latest; kForeverTime when there is no waiter.
   Nanoseconds next_check() noexcept;
 
-  // Describes the first submission not issued yet that will signal `point`, and what it waits for
-  // itself; empty if there is none.
+  // Describes the first unissued submission that will signal `point`, and its own waits; empty if
+  // none will.
   std::string describe_unissued(const Point& point) noexcept;
 
-  // Lists what every unissued or in-flight submission waits for, and what was to signal that. The
-  // submissions of `first` come before the others, as messages have room for some lines only.
+  // Lists the waits of every unissued or in-flight submission, and the submissions that were to
+  // signal them. The submissions of `first` come before the others, as messages have room for some
+  // lines only.
   std::string dump_timelines(const Queue* first = nullptr) noexcept;
 
-  // Retires what has ended on every queue, although no thread waits for it. `patient`: again and
+  // Retires finished work of every queue, even if no thread waits for it. `patient`: again and
   // again while something is in flight, for 10 ms at most, as its end may need a marker to be seen.
   void note_ended(bool patient) noexcept override;
 
@@ -102,7 +102,7 @@ class Engine final : public trace::Source {
     long_wait_ = after;
     report_long_wait_ = tell;
   }
-  // From when on a wait that begins now is long; kForeverTime: never.
+  // The time from which on a wait that begins now is long; kForeverTime: never.
   Nanoseconds long_from(Nanoseconds until) const noexcept {
     const bool never = report_long_wait_ == nullptr || until != Deadline::kForeverTime;
     return never ? Deadline::kForeverTime : clock().now() + long_wait_;
@@ -128,7 +128,7 @@ class Engine final : public trace::Source {
   trace::Tracer* tracer() const noexcept { return tracer_; }
   // Null until check_accesses().
   AccessChecker* checker() const noexcept { return checker_.load(std::memory_order_acquire); }
-  // From now on checks what is submitted to any queue; for the rest of the engine's life.
+  // Checks all later submissions to all queues, for the rest of the engine's life.
   void check_accesses();
 
   // `count` submissions of `queue` may be touched by a device that cannot be stopped: they and the

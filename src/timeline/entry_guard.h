@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// EntryGuard: what a thread must set up before it calls into a driver and put back afterwards: the
+// EntryGuard: sets up a thread before it calls into a driver and restores it afterwards: the
 // current CUDA context, the thread's stream capture mode, an autorelease pool.
 //
-// The threads that call a driver belong to its users: what a call changes on them would change
-// their own native calls. A driver supplies one guard. Every call to it from the engine and the HAL
-// goes through Entered: there is no second place to forget.
+// The threads that call a driver belong to its users: a state that a call leaves behind would
+// change their own native calls. A driver supplies one guard. Every call to it from the engine and
+// the HAL goes through Entered, so no call site can miss it.
 //
 //     Entered(device, guard)->allocate(size, alignment, type);     // enter, allocate, leave
 //
@@ -19,7 +19,7 @@
 
 namespace halyard::inline v0::timeline {
 
-// What a thread is about to call: CUDA forbids less of what it puts into a stream.
+// The calls that a thread is about to make. CUDA forbids less of what it puts into a stream.
 enum class Calls : std::uint8_t {
   kEnqueue,  // NativeQueue::issue() and mark() alone
   kAny,
@@ -33,7 +33,8 @@ class EntryGuard : public RefCounted {
   struct Saved {
     void* words[4];
   };
-  // From any thread; calls nest. Neither fails: a call into the driver then reports the fault.
+  // From any thread; calls nest. Neither function fails: a later call into the driver reports the
+  // fault.
   virtual void enter(Saved& saved, Calls calls) noexcept = 0;
   virtual void leave(const Saved& saved) noexcept = 0;
 };

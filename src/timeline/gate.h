@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Gate: what an operation needs beyond its waits, for instance memory of a pool (rules 30 and 31).
-// Asked under the issuer role each time the waits hold and the submission is about to be issued:
+// Gate: a condition of an operation beyond its waits, for instance memory of a pool (rules 30 and
+// 31). Called under the issuer role each time the waits hold and the submission is about to be
+// issued:
 //
 //     waits hold ──> ask ── kGo ────> lane ──> issued     before its signals are published
 //                     │ ▲              └─────> undo       it did not get in; asked again later
 //                     │ └── kLater ── held by the queue until Queue::retry(); cancelled like a
 //                     └──── kFail     parked one, and not covering
 //
-// The queue also asks again every Engine::kCheckInterval: what the gate waits for may be in a lane
-// that has been quarantined since, of which a gate is not notified.
+// The queue also calls again every Engine::kCheckInterval: the gate may wait for work in a lane
+// that has been quarantined since, and gates are not notified of that.
 //
 // A gate belongs to a type of payload and is constant.
 #pragma once

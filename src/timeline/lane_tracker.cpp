@@ -78,8 +78,8 @@ Status LaneTracker::advance(Visit& visit, std::uint64_t enough) noexcept {
   std::uint64_t end = published_.load(std::memory_order_acquire);
   if (passed_ > end) [[unlikely]] {
     // The device was faster than the issuer, which reads `overtaken` after it has released its
-    // role. If it has read it already, the load of the role acquires what the issuer published:
-    // `published_` is a release store, outside the order of seq_cst accesses.
+    // role. If the issuer has read it already, the load of the role acquires the issuer's
+    // publication: `published_` is a release store, outside the order of seq_cst accesses.
     overtaken_.store(true, std::memory_order_seq_cst);
     (void)queue_.role_.load(std::memory_order_seq_cst);
     end = published_.load(std::memory_order_acquire);
@@ -87,7 +87,7 @@ Status LaneTracker::advance(Visit& visit, std::uint64_t enough) noexcept {
   const std::uint64_t alive = dead_from_.load(std::memory_order_relaxed) - 1;
   const std::uint64_t through = std::min({passed_, end, alive});
   std::uint64_t at = retired_.load(std::memory_order_relaxed);
-  // What has ended lets go of things of its user's.
+  // Retiring may destroy user objects, so leave the guard first.
   if (at < through || quarantined()) visit.leave();
   bool unsure = false;
   while (at < through) {
@@ -111,9 +111,9 @@ Status LaneTracker::advance(Visit& visit, std::uint64_t enough) noexcept {
   return std::move(progress.fault);
 }
 
-// Completes what the work behind `before` waited for in other lanes: it holds memory, and perhaps
-// no thread ever asks its own lane. Rule 27: a native library may let go of what waits for another
-// device that has a fault, so that this lane passes work whose input was never written. An edge
+// Completes the work in other lanes that the work after `before` waited for: it holds memory, and
+// perhaps no thread ever asks its own lane. Rule 27: a native library may release work that waits
+// for a device with a fault, so that this lane passes work whose input was never written. An edge
 // that has held is complete in its own lane. Of a lane of this device it is known without a poll.
 bool LaneTracker::edges_are_complete(std::uint64_t before, Visit& visit) noexcept {
   const Entry& next = entry(before + 1);
@@ -130,11 +130,11 @@ bool LaneTracker::edges_are_complete(std::uint64_t before, Visit& visit) noexcep
   });
 }
 
-// Within the retirement of another lane. A fault is left to the completion shell: the loss of the
-// device takes the roles of other lanes, perhaps of that one.
+// Called within the retirement of another lane. A fault is left to the completion shell: the loss
+// of the device takes the roles of other lanes, perhaps of that one.
 bool LaneTracker::complete_to(std::uint64_t sequence, bool passed, Visit& visit) noexcept {
   if (retire_role_.exchange(true, std::memory_order_acquire)) return false;
-  // The driver of a lane that marks every submission sees in poll() what it may use again.
+  // If a lane marks every submission, its driver learns in poll() which resources it may use again.
   if (passed && !marks_all_ && passed_ < sequence && !closed_) {
     passed_ = sequence;
     native_.note_passed(sequence);

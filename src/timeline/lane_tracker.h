@@ -44,9 +44,9 @@ class LaneTracker {
   // Waits until no other thread retires this lane, then retires.
   void retire(Visit& visit) noexcept;
 
-  // On a lane that does not mark every submission: has a marker recorded behind `sequence`, by this
-  // thread, or by the one that issues now. The caller asks visible() again later. The second
-  // function also wakes the completion shell once there is a marker.
+  // On a lane that does not mark every submission: has a marker recorded after `sequence`, by this
+  // thread or by the present issuer. The caller calls visible() again later. The second function
+  // also wakes the completion shell once there is a marker.
   void make_visible(std::uint64_t sequence, Visit& visit) noexcept;
   void make_visible_to_shell(std::uint64_t sequence) noexcept;
 
@@ -79,7 +79,7 @@ class LaneTracker {
   bool is_complete(std::uint64_t sequence) const noexcept {
     return retired() >= sequence && !is_dead(sequence);
   }
-  // True if `sequence` will not complete: its device is lost, or it is behind a dead wait.
+  // True if `sequence` will not complete: its device is lost, or it comes after a dead wait.
   bool is_dead(std::uint64_t sequence) const noexcept {
     return sequence >= dead_from_.load(std::memory_order_acquire);
   }
@@ -160,31 +160,31 @@ class LaneTracker {
     return advance(visit);
   }
   void set_retired(std::uint64_t sequence) noexcept;
-  // Under the retire role, everything through `before` being complete: whether all that the next
-  // entry waits for in other lanes is complete, too. Completes what it can.
+  // Under the retire role, with everything through `before` complete: whether all work of other
+  // lanes that the next entry waits for is complete, too. Completes as much of that work as it can.
   bool edges_are_complete(std::uint64_t before, Visit& visit) noexcept;
   bool complete_to(std::uint64_t sequence, bool passed, Visit& visit) noexcept;
   void release_held(std::uint64_t sequence) noexcept;
-  // Under the retire role. The first asks the native queue to stop, or whether it has; the second
-  // releases what is held once it has, or keeps that for good, or has the shell ask again.
+  // Under the retire role. The first asks the native queue to stop, or whether it has stopped. The
+  // second then releases the held objects, leaks them, or has the shell ask again.
   void abandon(const Status& cause) noexcept;
   void release_abandoned() noexcept;
   bool stopping() const noexcept {
     return abandoned_.load(std::memory_order_seq_cst) == Abandoned::kStopping;
   }
-  // By the completion shell, of one that is stopping. False: it is still, or another thread has the
-  // role.
+  // Called by the completion shell for a lane that is stopping. False: it is still, or another
+  // thread has the role.
   bool try_stop() noexcept;
   void keep_in_flight(std::uint64_t first, std::uint64_t last) noexcept;
   bool quarantined() const noexcept {
     return quarantined_from_.load(std::memory_order_acquire) != kAlive;
   }
-  // Of a quarantined lane: the last sequence in front of the dead wait, or of its device's loss.
+  // The last sequence of a quarantined lane before the dead wait, or before its device's loss.
   std::uint64_t in_front() const noexcept { return dead_from_.load(std::memory_order_acquire) - 1; }
   // Precondition: `sequence` is dead.
   Status why_dead(std::uint64_t sequence) const noexcept;
-  // The first sequence >= `sequence` with a marker behind it. 0 if there is none or `sequence` has
-  // been retired; the caller distinguishes the two by retired().
+  // The first sequence >= `sequence` that has a marker. 0 if no such marker exists or `sequence`
+  // has been retired; the caller distinguishes the two by retired().
   std::uint64_t marker_for(std::uint64_t sequence) noexcept;
 
   // Under the issuer role: remembers which lanes of its own device the last entry waits for.
@@ -219,10 +219,11 @@ class LaneTracker {
   base::Atomic<bool> unsure_{false};  // it has passed what edges_are_complete() holds up
   base::Atomic<std::uint32_t> pins_{0};
 
-  // From this sequence on nothing completes: the device is lost, or a wait is dead. Only falls.
+  // From this sequence on nothing completes: the device is lost, or a wait is dead. It only
+  // decreases.
   static constexpr std::uint64_t kAlive = ~std::uint64_t{0};
   base::Atomic<std::uint64_t> dead_from_{kAlive};
-  // From this sequence on entries failed because of a dead wait; those behind `kept_until_` keep
+  // From this sequence on entries failed because of a dead wait; those after `kept_until_` keep
   // their payloads (rule 27), and so do those of a lane that stops (rule 26). Both are written
   // before dead_from_.
   base::Atomic<std::uint64_t> quarantined_from_{kAlive};
@@ -232,7 +233,7 @@ class LaneTracker {
   base::Atomic<Abandoned> abandoned_{Abandoned::kStopped};
   Nanoseconds closed_at_ = 0;
 
-  // Of the completion shell.
+  // Used by the completion shell.
   base::Atomic<std::uint64_t> watch_target_{0};
   base::Atomic<bool> watched_{false};
   LaneTracker* next_watched_ = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NativeQueue: what a driver supplies to the timeline engine. One NativeQueue is one lane: a native
+// NativeQueue: what a driver supplies to the timeline engine. A NativeQueue is a lane: a native
 // FIFO (a ring, a CUDA stream, a Metal queue) with a 64-bit sequence that only the lane advances.
 //
 //      engine                                   driver                         device
@@ -8,20 +8,22 @@
 //                                          "sequence := n" each            stores 1, 2, 3
 //   poll()           <──────────────────   reads the sequence       <──
 //
-// The engine numbers what it issues to a lane 1, 2, 3 ... without gaps. It never issues work that
-// waits for something not yet issued, so native queues cannot deadlock (timelines.md, rule 14).
+// The engine numbers the submissions that it issues to a lane 1, 2, 3 ... without gaps. It never
+// issues work that waits for unissued work, so native queues cannot deadlock (timelines.md, rule
+// 14).
 //
 // Obligations of the driver:
 //   - issue() and mark() are called by the holder of the queue's issuer role: one thread at a time,
 //     not always the same. poll() is called by one poller at a time, beside the issuer; probe(),
 //     arm() and help() by any thread.
 //   - Nothing here blocks on the device, calls back into the engine, or throws.
-//   - `Issue::operation` and what it refers to stay alive until the lane has passed its sequence,
-//     or until abandon() has returned kStopped.
+//   - `Issue::operation` and the objects that it refers to stay alive until the lane has passed its
+//     sequence, or until abandon() has returned kStopped.
 //   - An operation that faults is loss of the device: poll() reports it as a fault. kDeviceLost
 //     from any function here, and any error from probe() or arm(), is loss of the device, too.
-//   - A lane passes a native wait for another lane of its device only once that has passed the
-//     edge. A fault lets go of no such wait before poll() of the waiting lane reports it.
+//   - A lane passes a native wait for another lane of its device only once that lane has passed the
+//     edge. A faulted producer must not satisfy the wait until poll() of the waiting lane has
+//     reported the fault.
 #pragma once
 
 #include <cstddef>
@@ -37,13 +39,13 @@ namespace halyard::inline v0::timeline {
 
 class NativeQueue;
 
-// Base of what a driver executes: hal::Operation.
+// Base of the operations that a driver executes: hal::Operation.
 struct Operation {};
 
 // A point in a lane: reached when the lane's sequence is at least `sequence`. On a lane that does
-// not mark every submission, a marker was recorded behind exactly this sequence. The driver may
-// have recycled that marker since, because the lane has passed it: a sequence that has no marker
-// any more is reached, and needs no native wait.
+// not mark every submission, a marker was recorded after exactly this sequence. If the lane has
+// passed it, the driver may have recycled the marker since: a sequence without a marker is reached,
+// and needs no native wait.
 struct Edge {
   NativeQueue* queue = nullptr;
   std::uint64_t sequence = 0;
@@ -55,10 +57,9 @@ struct CommandSpan {
   std::uint32_t count = 1;
 };
 
-// One submission, or a part of one, to be put into the lane. A submission has more than one part
-// only if it needs more native commands than an empty lane takes
-// (QueueCapabilities::max_in_flight); its parts follow each other directly, each with a sequence of
-// its own.
+// A submission, or a part of it, to be put into the lane. A submission has more than one part only
+// if it needs more native commands than an empty lane takes (QueueCapabilities::max_in_flight); its
+// parts follow each other directly, each with a sequence of its own.
 struct Issue {
   std::span<const Edge> waits;  // edges of lanes that this queue can wait on; first part only
   const Operation* operation;   // the payload of the submission
@@ -76,8 +77,8 @@ struct IssueResult {
   Status status;          // not ok: batch[count] failed
   // Only with a status that is not ok. Both false: nothing of batch[count] is in the lane, and its
   // sequence is given to the next one. Otherwise native calls of it were made and cannot be undone.
-  // It keeps its sequence, the lane passes that when what was queued is done, and nothing waits for
-  // it before. A driver that cannot promise this reports kDeviceLost.
+  // It keeps its sequence; the lane passes the sequence when the queued part is done, and nothing
+  // waits for it before that. A driver that cannot promise this reports kDeviceLost.
   bool started = false;  // all its native waits were made, and perhaps some of its commands
   bool waits = false;    // some of its native waits; if not started, no more than these
   // A wanted marker could not be recorded. The engine counts no submission of this batch as marked,
@@ -109,8 +110,8 @@ struct QueueCapabilities {
   // Native commands in flight beyond which the engine holds work back. Below the depth at which
   // issue() would block or be busy.
   std::uint32_t max_in_flight = 1024;
-  // How long a thread that waits polls before it sleeps, beyond WorkSource::spin_turns(). A thread
-  // that sleeps is woken so much later than one that polls sees the end (rule 22).
+  // How long a thread that waits polls before it sleeps, beyond WorkSource::spin_turns(). A
+  // sleeping thread is woken so much later than a polling thread sees the end (rule 22).
   Nanoseconds poll_time = 0;
 };
 
@@ -124,19 +125,20 @@ class NativeQueue {
   // Asked once, when the lane is opened; outlives the lane.
   virtual EntryGuard* entry_guard() const noexcept { return nullptr; }
 
-  // False: to put `issue` into the lane takes no native call, so issue() of such ones alone need
-  // not be within the guard. By the issuer, perhaps outside of the guard, of a lane that has one.
+  // False: putting `issue` into the lane takes no native call, so issue() of only such submissions
+  // need not be within the guard. By the issuer, perhaps outside of the guard, of a lane that has
+  // one.
   virtual bool needs_guard(const Issue& issue) const noexcept {
     (void)issue;
     return true;
   }
 
-  // Puts batch[0..count) into the lane, in order, with one doorbell.
+  // Puts batch[0..count) into the lane, in order, with a single doorbell.
   virtual IssueResult issue(std::span<const Issue> batch, Doorbell doorbell) noexcept = 0;
 
-  // Records a marker behind everything issued so far. Not called where marks_every_submission.
-  // kResourceExhausted: none can be recorded now; the engine calls again. Any other error is loss
-  // of the device.
+  // Records a marker after everything issued so far. Not called if marks_every_submission.
+  // kResourceExhausted: no marker can be recorded now; the engine calls again. Any other error is
+  // loss of the device.
   virtual Status mark() noexcept { return {}; }
 
   virtual Progress poll() noexcept = 0;
@@ -163,13 +165,13 @@ class NativeQueue {
     return false;
   }
 
-  // The device is lost or closing: drops what has not run, and stops what runs where that is
-  // possible. Lasts a millisecond at most: the calling thread serves other devices too. issue() and
-  // mark() are not called any more; the others may be. After kStopping the engine asks again every
-  // 10 ms, without the cause; `waited` is for how long it has asked, by its clock. Another answer
-  // is the last. kStillRunning: the driver has given up, after a time of its choice. The engine
-  // keeps every operation that the lane has not passed, and the driver the native queue and the
-  // memory it uses, for good; the lane notifies no more. One thread at a time.
+  // The device is lost or closing: drops work that has not run, and stops running work if possible.
+  // Lasts a millisecond at most: the calling thread serves other devices too. issue() and mark()
+  // are not called any more; the others may be. After kStopping the engine asks again every 10 ms,
+  // without the cause; `waited` is for how long it has asked, by its clock. Another answer is the
+  // last. kStillRunning: the driver has given up, after a time of its choice. The engine leaks
+  // every operation that the lane has not passed, and the driver leaks the native queue and its
+  // memory; the lane does not notify any more. One thread at a time.
   [[nodiscard]] virtual Abandoned abandon(const Status& cause, Nanoseconds waited) noexcept = 0;
 };
 

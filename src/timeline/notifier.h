@@ -76,7 +76,7 @@ class Notifier {
  public:
   using Point = typename Waits::Point;
 
-  // What a lane and the notifier share. Constant but for its atomics.
+  // The state that a lane and the notifier share. Constant except for its atomics.
   class Lane {
    public:
     Point point{};
@@ -100,7 +100,7 @@ class Notifier {
 
   // Returns kResourceExhausted without memory.
   Status add(Lane& lane);
-  // Returns when the thread does not use the lane any more. Does nothing for one that was not
+  // Returns when the thread does not use the lane any more. Does nothing for a lane that was not
   // added.
   void remove(Lane& lane) noexcept;
 
@@ -109,8 +109,8 @@ class Notifier {
 
  private:
   static constexpr std::uint64_t kNothing = NotifyList::kNothing;
-  // Of a lane, before the thread is called to watch it: 3 us on lavapipe, about what the call
-  // takes.
+  // How long an armer polls a lane before it calls the thread to watch it: 3 us on lavapipe, about
+  // the duration of that call.
   static constexpr int kPolls = 32;
   // In nanoseconds. A call that fails for want of memory is noticed after that.
   static constexpr std::uint64_t kLongestSleep = 250'000'000;
@@ -118,8 +118,8 @@ class Notifier {
 
   static void run(void* self) { static_cast<Notifier*>(self)->serve(); }
   void serve() noexcept;
-  // Ends with the call of that number, or when a lane has reached what is armed. False: the device
-  // is lost.
+  // Ends with the call of that number, or when a lane has reached an armed sequence. False: the
+  // device is lost.
   bool wait_once(std::uint64_t next_call) noexcept;
   // The lanes of the round before are used no more.
   void begin_round() noexcept;
@@ -228,7 +228,7 @@ Status Notifier<Waits>::call() noexcept {
 template <class Waits>
 void Notifier<Waits>::serve() noexcept {
   for (;;) {
-    // Before all that a call() may be about is read: one that comes later ends the wait.
+    // Read before everything that a call() may be about: a later call ends the wait.
     const std::uint64_t next_call = calls_.load(std::memory_order_seq_cst) + 1;
     if (stopping_.load(std::memory_order_seq_cst) || !wait_once(next_call)) break;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NotifyList: the armed notifications of one lane (NativeQueue::arm), for a lane with threads of
-// its own that see its progress.
+// NotifyList: the armed notifications of a lane (NativeQueue::arm), for a lane with threads of its
+// own that see its progress.
 //
 //     arm(sequence, notify)                      advance(sequence)
 //     link; least_ := smallest sequence          reached_ := sequence
@@ -10,10 +10,10 @@
 // Whichever comes second sees the other (timelines.md, rule 3), so no notification is lost. An
 // advance that reaches no armed sequence takes no lock.
 //
-// A Notify has at most one entry. Armed several times, it is notified when the lowest of its
-// sequences is reached, and again when the last that it was armed for is: a caller that has polled
-// the lane may know of progress that advance() has not reported yet, arm for what comes next, and
-// take the notification of the earlier arming for nothing new.
+// A Notify has at most one entry. A Notify that was armed several times is notified when the lowest
+// of its sequences is reached, and again when the last armed one is. Reason: a caller that has
+// polled the lane may know of progress that advance() has not reported yet, arm for a later
+// sequence, and take the notification of the earlier arming for nothing new.
 //
 // Any thread may call each function. notify() is called under no lock. Entries are kept in an
 // array whose memory is reused; without memory for one more, arm() notifies at once, which is
@@ -44,7 +44,7 @@ class NotifyList {
   void arm(std::uint64_t sequence, base::Notify& notify) noexcept;
 
   // The lane has reached `sequence`. A lower one than before changes nothing. On return no armed
-  // sequence through it is left, also if another thread has reached it and is about to notify.
+  // sequence up to it is left, even if another thread has reached it and is about to notify.
   void advance(std::uint64_t sequence) noexcept {
     std::uint64_t seen = reached_.load(std::memory_order_relaxed);
     while (seen < sequence &&
@@ -55,9 +55,9 @@ class NotifyList {
     }
   }
 
-  // For a lane that is kept, as it may still run, longer than what it notifies. Notifies all that
-  // are armed, early. On return no call of notify() is in progress, and none begins but by arm().
-  // Not within one.
+  // Used by a leaked lane, which may still run, and outlives the objects that it notifies. Notifies
+  // everything that is armed, early. On return no call of notify() is in progress, and none begins
+  // but by arm(). Not within one.
   void close() noexcept;
 
   // The smallest sequence that is armed for, or kNothing.

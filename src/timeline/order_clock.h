@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// OrderClock: which events happened before another one, for the checking mode.
+// OrderClock: the events that happened before an event, for the checking mode.
 //
-// A vector clock over chains instead of threads: a chain is a sequence of events, each ordered after
-// the one before it, and an event joins a chain whose last event it is ordered after. So a clock has
-// as many entries as there is concurrency, however long the program runs. After A. Agarwal and
-// V. K. Garg, "Efficient dependency tracking for relevant events in concurrent systems" (2005).
+// A vector clock over chains instead of threads: a chain is a sequence of events, each ordered
+// after the previous event, and an event joins a chain if it is ordered after the chain's last
+// event. So the number of entries of a clock is the concurrency, however long the program runs.
+// After A. Agarwal and V. K. Garg, "Efficient dependency tracking for relevant events in concurrent
+// systems" (2005).
 //
 //     chain 0   A1 ──> A2 ──────> A3          clock of A3 = {0: 3, 1: 1}
 //     chain 1   B1 ───────────────┘ └──> B2   clock of B2 = {0: 3, 1: 2}
@@ -68,15 +69,15 @@ class OrderClock {
 // Puts events into chains.
 class OrderChains {
  public:
-  // Returns the next event of a chain whose last event comes before it: one in `clock`, or one for
-  // which `before(event)` is true. Adds it to `clock`. Starts a chain if there is none.
+  // Returns the next event of a chain whose last event comes before it: that event is in `clock`,
+  // or `before(event)` is true. Adds it to `clock`. Starts a chain if no such chain exists.
   template <class F>
   OrderEvent extend(OrderClock& clock, F&& before) {
     for (const OrderEvent& event : clock.entries()) {
       if (last_[event.chain] == event.index) return next(event.chain, clock);
     }
     for (std::size_t tried = 0; tried < last_.size(); ++tried) {
-      // From where the last search ended: chains in use gather in front of it.
+      // The search begins where the last one ended: chains in use gather in front of it.
       if (++at_ >= last_.size()) at_ = 0;
       if (before(OrderEvent{at_, last_[at_]})) return next(at_, clock);
     }

@@ -92,7 +92,7 @@ class Queue final : public RefCounted, public WorkItem {
   //                    checks for lost devices itself, as a closed queue is not notified of them
   //   release_lanes()  until true: the native queues are not touched any more, and touch nothing
   bool in_flight() noexcept;
-  // Has the completion shell retire what is in flight, although no thread waits for it.
+  // Has the completion shell retire the work in flight, although no thread waits for it.
   void watch() noexcept;
   // The same for all that was submitted, if there is any left, until reopen(): no thread is left
   // that could wait for it.
@@ -111,7 +111,7 @@ class Queue final : public RefCounted, public WorkItem {
 
   // Has some thread drain this queue soon.
   void schedule() noexcept;
-  // Retries soon what a gate or the lack of a marker holds back.
+  // Retries soon the submissions that a gate or the lack of a marker holds back.
   void retry() noexcept {
     retry_.store(true, std::memory_order_seq_cst);
     schedule();
@@ -126,7 +126,7 @@ class Queue final : public RefCounted, public WorkItem {
   Domain domain() const noexcept { return options_.domain; }
   Device& device() const noexcept { return device_; }
   Engine& engine() const noexcept { return engine_; }
-  // Appends what its submissions wait for, and how many signals of it came late (rule 4).
+  // Appends the waits of its submissions, and the number of its late signals (rule 4).
   void dump(std::string& text, const UnissuedSignals& unissued) noexcept;
 
  private:
@@ -164,11 +164,11 @@ class Queue final : public RefCounted, public WorkItem {
     wake_waiters();
   }
   void unlist(Submission& submission) noexcept;
-  // Retires what the lanes have passed, behind a marker of its own if need be. True if something is
-  // in flight, or another thread has the role. The caller opens an EffectScope.
+  // Retires the submissions that the lanes have passed, after a marker of its own if necessary.
+  // True if work is in flight, or another thread has the role. The caller opens an EffectScope.
   bool retire_ended() noexcept;
-  // Waiting: queue_wait.cpp.
-  // What a waiting thread does next. kSpin: no wake-up will come, it takes moments only.
+  // Waiting: queue_wait.cpp. The next step of a waiting thread. kSpin: no wake-up will come, it
+  // takes only moments.
   enum class NextStep { kDone, kSleep, kSpin };
   template <class F>
   bool wait_here(Nanoseconds until, F&& next_step) noexcept;
@@ -180,8 +180,8 @@ class Queue final : public RefCounted, public WorkItem {
   // Issuing, under the role: queue_drain.cpp, then queue_issue.cpp.
   void run(bool shell) noexcept override;  // WorkItem
   bool take_role() noexcept { return !role_.exchange(true, std::memory_order_seq_cst); }
-  // True if something came in meanwhile. With `may_retire`, retires what was overtaken, in which a
-  // loss may be found; not under a lock of the engine.
+  // True if a submission was pushed meanwhile. With `may_retire`, retires overtaken submissions,
+  // which may find a loss; not under a lock of the engine.
   [[nodiscard]] bool release_role(bool may_retire = true) noexcept {
     Visit visit;
     return release_role(visit, may_retire);
@@ -215,12 +215,12 @@ class Queue final : public RefCounted, public WorkItem {
   void serve_marks(Visit& visit) noexcept;
   bool mark_tail(Visit& visit) noexcept;
   bool mark(Visit& visit) noexcept;
-  // From any thread: records a marker at the lane's tail, where that has none. False: another
-  // thread has the role, or there is no marker to be had.
+  // Records a marker at the lane's tail, if it has none. False: another thread has the role, or no
+  // marker can be recorded. From any thread.
   bool try_mark(Visit& visit) noexcept;
-  // From any thread: has a marker recorded at the lane's tail soon, and then kicks the queue whose
-  // bit it is. With kShellMark it wakes the completion shell; with kQuietMark it wakes no thread,
-  // as the caller will look again.
+  // Has a marker recorded at the lane's tail soon, and then kicks the queue that the bit belongs
+  // to. From any thread. With kShellMark it wakes the completion shell; with kQuietMark it wakes no
+  // thread, as the caller will look again.
   static constexpr std::uint64_t kShellMark = std::uint64_t{1} << 63;
   static constexpr std::uint64_t kQuietMark = std::uint64_t{1} << 62;
   void request_mark(std::uint64_t bit, Visit& visit) noexcept;

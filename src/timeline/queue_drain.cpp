@@ -71,7 +71,7 @@ bool Queue::release_role(Visit& visit, bool may_retire) noexcept {
          want_mark_.load(std::memory_order_seq_cst) != 0 ||
          sweep_.load(std::memory_order_seq_cst) || retry_.load(std::memory_order_seq_cst) ||
          // Work is held back and the lane has room. The thread that was to drain it, or freed the
-         // room, may have found the role taken, also by a thread that drains nothing.
+         // room, may have found the role taken, even by a thread that drains nothing.
          (held_back && !busy_.load(std::memory_order_seq_cst));
 }
 
@@ -146,7 +146,7 @@ void Queue::hold(Submission& submission) noexcept {
   }
 }
 
-// Puts what was held in front of everything that is ready, the oldest first.
+// Puts the held submissions in front of everything that is ready, the oldest first.
 void Queue::unhold() noexcept {
   (void)retry_.exchange(false, std::memory_order_seq_cst);  // as sweep_ in check_for_loss()
   while (held_submissions_ != nullptr) {
@@ -162,7 +162,7 @@ void Queue::unhold() noexcept {
 std::size_t Queue::drain(std::size_t bound, Visit& visit) noexcept {
   serve_marks(visit);
   if (sweep_.load(std::memory_order_relaxed)) [[unlikely]] {
-    visit.leave();  // what a lost device held is let go
+    visit.leave();  // releases what a lost device held
     check_for_loss();
   }
   if (retry_.load(std::memory_order_relaxed)) unhold();
@@ -173,7 +173,7 @@ std::size_t Queue::drain(std::size_t bound, Visit& visit) noexcept {
                           inbox_.load(std::memory_order_relaxed) != nullptr)) {
     if (in_parts_ != nullptr ? !issue_part(visit) : room(wanted, visit) == 0) {
       take_inbox();  // a later check of the inbox must not find work that cannot be issued
-      // What is left of a loss is left to the thread that tells of it, which schedules the queue.
+      // The rest of a loss is left to the thread that reports it, which schedules the queue.
       held_back_ = in_parts_ == nullptr || !device_.lost();
       break;
     }

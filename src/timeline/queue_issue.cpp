@@ -53,7 +53,7 @@ std::uint64_t Queue::room(std::uint64_t wanted, Visit& visit) noexcept {
   return 0;
 }
 
-// Issues the next part of the submission in parts. False: the lane has no room for one now.
+// Issues the next part of the submission in parts. False: the lane has no room for a part now.
 bool Queue::issue_part(Visit& visit) noexcept {
   if (device_.lost()) return false;  // the loss ends it (check_for_loss)
   if (room(1, visit) == 0) return false;
@@ -74,7 +74,7 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Visit& 
     cause = error(StatusCode::kUnavailable, "{}: no fresh lane after a device was lost", name());
     return Resolve::kFailed;
   }
-  // One edge for each wait, and one that a gate may ask for.
+  // An edge for each wait, and one that a gate may add.
   if (!edges_.make_room(submission.wait_count_ + std::size_t{1})) {
     cause = error(StatusCode::kResourceExhausted, "{}: no memory for native waits", name());
     return Resolve::kFailed;
@@ -128,7 +128,8 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Visit& 
   return resolved;
 }
 
-// Hands batch_[0, count) to the lane. What the lane does not take is put back in order, or failed.
+// Hands batch_[0, count) to the lane. Submissions that the lane does not take are put back in
+// order, or failed.
 void Queue::issue(std::size_t count, Visit& visit) noexcept {
   LaneTracker& lane = *lane_;
   Doorbell doorbell = Doorbell::kDefer;
@@ -258,9 +259,9 @@ void Queue::fail_issue(LaneTracker& lane, Submission& submission, const Status& 
   const bool has_parts = &submission == in_parts_ && part_at_ != 0;
   if (&submission == in_parts_) in_parts_ = nullptr;
   if (result.started || result.waits) {
-    // Rule 10: it takes its place in the lane, never covers, and keeps what it touches until the
-    // lane has passed it. Ended before it is published: a retirer releases it then. Where some of
-    // its waits may be missing it orders nothing, and gives and uses nothing.
+    // Rule 10: it takes its place in the lane, never covers, and keeps its memory and code until
+    // the lane has passed it. Ended before it is published: a retirer releases it then. Where some
+    // of its waits may be missing it orders nothing, and gives and uses nothing.
     const std::uint64_t sequence = lane.issued_ + 1;
     LaneTracker::Entry& entry = lane.entry(sequence);
     entry.is_part = false;
@@ -344,7 +345,7 @@ void Queue::serve_marks(Visit& visit) noexcept {
   if (mark_tail(visit)) engine_.kick_marked(bits);
 }
 
-// Under the role: true if the end of what was issued can be seen.
+// Under the role: true if the end of the issued work can be seen.
 bool Queue::mark_tail(Visit& visit) noexcept {
   if (device_.lost()) return false;  // the end of the lane notifies all queues (notify_others)
   return lane_ == nullptr || lane_->visible(lane_->issued_) || mark(visit);

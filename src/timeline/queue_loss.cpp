@@ -3,7 +3,7 @@
 // Queue: loss of a device (timelines.md, rules 26 and 27). All of it runs under the issuer role.
 //
 // On the lost device everything fails. On other devices, work that waits on it natively never runs.
-// Nor does the work behind that in the same lane:
+// Nor does later work of the same lane:
 //
 //     lane of device B    1   2   3(waits on lost A)   4   5
 //                         └───┘   └────────────────────────┘
@@ -112,7 +112,7 @@ bool Queue::sweep_lane(LaneTracker& lane) noexcept {
   const Status behind =
       error(StatusCode::kUnavailable, "{}: behind a wait for {} that will never be reached: {}",
             name(), lost.lane->queue().name(), cause.message());
-  // Progress behind the last marker in front of the dead wait will never be seen.
+  // Progress after the last marker in front of the dead wait will never be seen.
   std::uint64_t from = dead;
   while (!lane.marks_all_ && from > lane.retired() + 1 &&
          !lane.entry(from - 1).marked.load(std::memory_order_relaxed)) {

@@ -141,7 +141,7 @@ bool Queue::grow() noexcept {
 }
 
 void Queue::discard(Submission& submission) noexcept {
-  // The end of what it holds may let other queues go on, as that of a recording's instance does.
+  // Releasing its payload may let other queues continue, as the end of a recording's instance does.
   EffectScope scope(engine_, EffectScope::Mode::kDefer);
   if (submission.record_ != nullptr) [[unlikely]]
     submission.end_check();
@@ -418,7 +418,7 @@ void Queue::close(const Status& cause) noexcept {
     refuses_.store(true, std::memory_order_seq_cst);
   }
   fail_unissued(cause);
-  // The next drain releases what is held.
+  // The next drain releases the held submissions.
   if (held_count_.load(std::memory_order_acquire) != 0) retry();
 }
 
@@ -473,7 +473,7 @@ bool Queue::idle() noexcept {
   if (in_flight() || held_count_.load(std::memory_order_acquire) != 0) return false;
   if (lane_ != nullptr && !lane_->quiet()) return false;
   for (const auto& lane : quarantined_) {
-    // Work behind its dead wait will not run, and may hold lanes of this device's queues.
+    // Work after its dead wait will not run, and may hold lanes of this device's queues.
     EffectScope scope(engine_, EffectScope::Mode::kDefer);
     lane->close(lane->why_dead(lane->in_front() + 1));
     if (!lane->quiet()) return false;

@@ -57,7 +57,7 @@ bool Queue::wait_here(Nanoseconds until, F&& next_step) noexcept {
       return error(StatusCode::kDeadlineExceeded, "{}: still waited for\n{}", name(),
                    engine_.dump_timelines(this));
     });
-    // Arms the lane for what is in flight. For all else another thread wakes this one.
+    // Arms the lane for work in flight. For anything else another thread wakes this one.
     PinnedLanePoint lane;
     if (EffectScope scope(engine_, EffectScope::Mode::kDefer); take_role()) {
       LanePoint at;
@@ -147,7 +147,7 @@ Status Queue::wait_for_room(Deadline deadline) noexcept {
   bool found = false;
   if (may == MayBlock::kYes) {
     room_waiters_.fetch_add(1, std::memory_order_seq_cst);
-    // Keep what was found: before another check other threads may have taken the room.
+    // Keep the result: before another check other threads may have taken the room.
     found = wait_here(until, [&] {
       {
         // Retiring makes room in the lane; the caller may drain into it.

@@ -158,8 +158,8 @@ class Semaphore final : public RefCounted {
   bool has_waiter_for(std::uint64_t value) const noexcept {
     return least_.load(std::memory_order_relaxed) <= value;
   }
-  // The same, but false where the first of each domain is of `queue`, whose lane orders it behind
-  // the signal without a marker.
+  // The same, but false if the first waiter of each domain is of `queue`, whose lane orders it
+  // after the signal without a marker.
   bool has_waiter_for(std::uint64_t value, const Queue& queue) noexcept {
     return has_waiter_for(value) && has_foreign_waiter(value, queue);
   }
@@ -194,8 +194,8 @@ class Semaphore final : public RefCounted {
 
   // False: the word has failed or is at `value` already. The failed bit counts as beyond any value.
   bool raise(std::uint64_t value) noexcept {
-    // The first guess is that it rises by one. A cache line that other threads poll is then fetched
-    // once, for writing, and not for reading first.
+    // The first guess is that the value rises by one. A cache line that other threads poll is then
+    // fetched only once, for writing.
     std::uint64_t word = value - 1;
     if (value == 0) return false;
     while (!word_.compare_exchange_strong(word, value, std::memory_order_seq_cst)) {

@@ -38,7 +38,7 @@ void Submission::release_for_user() noexcept {
 }
 
 void Submission::release() noexcept {
-  // With one reference left it is ours, and no thread can take another.
+  // If one reference is left it is ours, and no thread can take another.
   if (references_.load(std::memory_order_acquire) == 1 ||
       references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
     queue_->recycle(*this);
@@ -74,7 +74,7 @@ void Submission::run(bool) noexcept {
   // went onto a list, stays until we leave.
   Queue& queue = *queue_;
   if (state() == State::kIssuing) {
-    // A host call. Its own effects, and those of what it submits, are not ours: no scope is open.
+    // A host call. Its own effects, and those of its submissions, are not ours: no scope is open.
     if (record_ != nullptr) [[unlikely]]
       queue.engine().checker()->note_started(*this);
     if (queue.tracer_ != nullptr) [[unlikely]]

@@ -94,7 +94,7 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   }
   void end_host_work(const Status& status) noexcept;
 
-  // Sets what it needs beyond its waits before it is issued. `gate` outlives it.
+  // Sets a condition, beyond its waits, for being issued. `gate` outlives it.
   void set_gate(const Gate& gate) noexcept { gate_ = &gate; }
 
   // Calls `ended(payload, cause)` once when it has ended, before its payload is destroyed; `cause`
@@ -111,8 +111,8 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   // the default.
   void set_depth(std::uint32_t depth) noexcept { depth_ = depth; }
 
-  // What it accesses, for the checking mode; empty until the submitter fills it. By the submitter
-  // before it is submitted, afterwards by the checker.
+  // Its accesses, for the checking mode; empty until the submitter fills it. Called by the
+  // submitter before it is submitted, afterwards by the checker.
   AccessRecord& declare() {
     if (record_ == nullptr) record_ = new AccessRecord;
     return *record_;
@@ -128,13 +128,13 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   State state() const noexcept {
     return static_cast<State>(state_.load(std::memory_order_acquire) & kStateMask);
   }
-  // Of a failed or cancelled submission.
+  // Called for a failed or cancelled submission.
   Status cause() const noexcept;
 
   Queue& queue() const noexcept { return *queue_; }
   Submission() noexcept = default;
   ~Submission();
-  // For a user's handle: keeps this and the queue's memory.
+  // Called by a user's handle: keeps this and the queue's memory.
   void retain_for_user() noexcept;
   void release_for_user() noexcept;
 
@@ -157,13 +157,13 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   void end_check() noexcept;
   void pass_on_failure() noexcept;
   void finish() noexcept;
-  // What its gate holds it back for; empty: nothing.
+  // The condition for which its gate holds it back; empty: none.
   std::string describe_gate() const noexcept {
     const bool described = gate_ != nullptr && gate_->describe != nullptr;
     return described ? gate_->describe(payload_) : std::string();
   }
-  // Before it fails: its lane may still touch its payload. One that failed as it was issued is held
-  // already, and another thread may read the flag now.
+  // Called before it fails: its lane may still use its payload. If it failed while being issued it
+  // is held already, and another thread may read the flag now.
   void hold() noexcept {
     if (state() == State::kIssued) kept_in_flight_ = true;
   }
@@ -197,8 +197,8 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   bool listed_ = false;          // among the queue's unissued; changed by the owner of its progress
   bool own_thread_ = false;      // of a host call
   bool kept_in_flight_ = false;  // it has failed, but its lane may still touch what it uses
-  // Of such a one: its failure has been passed on, or its lane lets go of it. The second one of the
-  // two lets go of the payload.
+  // Set by whichever happens first: its failure was passed on, or its lane passed it. The other one
+  // then releases the payload.
   base::Atomic<bool> half_done_{false};
   bool leaves_signals_ = false;  // set_ended()
   std::uint32_t depth_ = 1;

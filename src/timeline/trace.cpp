@@ -36,7 +36,7 @@ void Submission::begin_trace(trace::Tracer& tracer) noexcept {
   issued_ = 0;
 }
 
-// Called before its signals: a thread that they release records what follows later than this.
+// Called before its signals: a thread that they release records later events after this.
 void Submission::end_trace(Record::Outcome outcome) noexcept {
   trace::Tracer& tracer = *stamps_.tracer;
   Record record = record_of(Record::Kind::kSubmission, stamps_.id, tracer.now());

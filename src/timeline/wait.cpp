@@ -77,8 +77,8 @@ Waiter::Outcome Waiter::look(Status& outcome) const {
   return !outcome.ok() || reached == points_.size() ? Outcome::kDone : Outcome::kPending;
 }
 
-// Retires and helps the lanes that will signal what is pending. A thread that only polls helps
-// none: what it would run there takes as long as it takes. False: nothing moved.
+// Retires and helps the lanes that will signal the pending points. A thread that only polls does
+// not help, since work that it would run there may take long. False: nothing moved.
 bool Waiter::make_progress(bool polls) {
   bool moved = false;
   poll_time_ = 0;
@@ -194,7 +194,7 @@ Status Waiter::wait(Deadline deadline) {
   }
 }
 
-// A wait that polls is told no more than takes a few comparisons: what is parked may be thousands.
+// A polling wait gets only what takes a few comparisons: thousands of submissions may be parked.
 Status Waiter::deadline_exceeded(bool polled) const {
   std::string text;
   for (const Point& point : points_) {
