@@ -280,7 +280,7 @@ halyard::base::Atomic<std::uint64_t> next_number{1};
   made->event_ = std::make_shared<metal::Event>();
   made->event_->number = next_number.fetch_add(1);
   made->event_->device = device_;
-  made->event_->objects = 1;
+  made->event_->objects.store(1, std::memory_order_relaxed);
   metal::count_created(metal::Class::kEvent);
   return made;
 }
