@@ -41,7 +41,7 @@ class Retained {
 
   // Takes the caller's reference.
   static Retained adopt(T object) noexcept { return Retained(object); }
-  // Takes a reference of its own.
+  // Retains the object.
   static Retained share(T object) noexcept { return Retained([object retain]); }
 
   T get() const noexcept { return object_; }
