@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Second part of `metal_stdlib`: vectors (Metal Shading Language Specification 3.2, sections 2.2
-// and 3). A vector is a class with a union of its components and of all its swizzles; a swizzle is a
-// view of some of them, which converts to a vector and is assigned from one.
+// and 3). A vector is a class with a union of its components and all its swizzles. A swizzle is a
+// view of some components, which converts to a vector and can be assigned from a vector.
 namespace metal {
 template <class T, int N>
 struct vec;
@@ -11,7 +11,8 @@ struct packed_vec;
 template <class T, int S, int... I>
 struct __hy_swizzle;  // components I of a vector of S
 
-// What an operand is: its element, its number of components (0: no operand of this library).
+// Traits of an operand: its element and its number of components (0 if it is not an operand of this
+// library).
 template <class T>
 struct __hy_operand {
   typedef T element;
