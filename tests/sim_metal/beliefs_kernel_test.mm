@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What programs believe of Metal and what holds: dispatches, pipelines, the language.
+// Beliefs of programs about Metal, and the facts: dispatches, pipelines, the language.
 //
 // No test: 31 (64-bit atomics by family), because the simulated compiler does not know families.
 #include <cmath>
@@ -361,7 +361,7 @@ TEST_F(KernelBeliefs, B33_EndlessKernel_TimesOut) {
   [state release];
 }
 
-// 37. An indirect command is not a dispatch that was recorded.
+// 37. An indirect command is not a recorded dispatch.
 class IndirectCommands : public MetalTest {
  protected:
   ~IndirectCommands() override { release(); }
@@ -429,7 +429,7 @@ class IndirectCommands : public MetalTest {
   id<MTLBuffer> target_ = nil;
 };
 
-// 37. What it binds needs useResource: in each encoder (tinygrad, graph/metal.py).
+// 37. The resources that it binds need useResource: in each encoder (tinygrad, graph/metal.py).
 TEST_F(IndirectCommands, B37_NeedUseResource) {
   make();
   EXPECT_EQ(execute(true), 0);
@@ -451,8 +451,8 @@ TEST_F(IndirectCommands, B37_OffsetsHave32Bits) {
   expect_misuse("indirect-offset");
 }
 
-// 37. On M1 and M2 it also takes other programs along, unless its encoder has dispatched something
-// with each pipeline (tinygrad, graph/metal.py:85).
+// 37. On M1 and M2 it faults, and other programs with it, unless its encoder has dispatched
+// something with each pipeline (tinygrad, graph/metal.py:85).
 TEST_F(IndirectCommands, B37_MayNeedADispatchOfEachPipeline) {
   Options options;
   options.wants_direct_dispatch = true;
