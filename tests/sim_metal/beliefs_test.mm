@@ -343,7 +343,7 @@ TEST_F(Beliefs, B11_Wait_ReturnsAfterHandlers) {
 }
 
 // 11. A handler that needs a lock of the thread that waits for it deadlocks. The simulation reports
-// it; this handler stops after a while so that the test ends.
+// it; this handler stops after the report, so that the test ends.
 TEST_F(Beliefs, B11_WaitUnderALockOfAHandler_Deadlocks) {
   Options options;
   options.wait_timeout = 50'000'000;
