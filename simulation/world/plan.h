@@ -38,7 +38,7 @@ enum class NodeKind : std::uint8_t {
   kFile,      // writes to a file, and reads it back: two submissions
   kEvent,     // sets an event in one recording, and waits for it in another: two submissions
   kPool,      // allocates from a pool, uses the buffer, mostly frees it: up to three submissions
-  // By the host.
+  // Signals by the host.
   kSignal,
   // These signal nothing, and no node waits for them.
   kWait,

@@ -133,7 +133,7 @@ class World {
     bool registered = false;
     bool dropped = false;
     hal::Registration registration;
-    hal::Semaphore own;  // the callback signals 1, what it submits 2
+    hal::Semaphore own;  // the callback signals 1, its submission 2
     Status submitted, signalled;
   };
 

@@ -155,7 +155,8 @@ TEST_F(KernelBeliefs, B26_ThreadgroupMemory_IsNotZero) {
   expect_misuse("threadgroup-length");
 }
 
-// 27, 28. A pipeline's limits are its own: ask maxTotalThreadsPerThreadgroup, threadExecutionWidth.
+// 27, 28. Limits differ between pipelines: read maxTotalThreadsPerThreadgroup and
+// threadExecutionWidth.
 TEST_F(KernelBeliefs, B27_Pipeline_HasLimitsOfItsOwn) {
   bool has_448 = false, has_832 = false, has_32 = false, has_64 = false;
   for (std::uint64_t seed = 1; seed <= 16; ++seed) {

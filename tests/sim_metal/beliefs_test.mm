@@ -20,7 +20,7 @@ class Beliefs : public MetalTest {};
 
 void sleep_a_little() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
 
-// 1. Apple only says that a command buffer starts after those ahead of it (ppy/veldrid#39).
+// 1. Apple only documents that command buffers start in order (ppy/veldrid#39).
 TEST_F(Beliefs, B01_Queue_CompletesOutOfOrder) {
   Options options;
   options.adversities.out_of_order = true;
@@ -31,7 +31,7 @@ TEST_F(Beliefs, B01_Queue_CompletesOutOfOrder) {
     std::atomic<int>* const count = &ended;
     std::atomic<int>* const winner = &first;
     id<MTLCommandBuffer> const gate = [queue_ commandBuffer];
-    [gate enqueue];  // holds up the others until all are there
+    [gate enqueue];  // the others wait until all are committed
     std::vector<id<MTLCommandBuffer>> all;
     for (int i = 0; i < 4; ++i) {
       id<MTLCommandBuffer> const commands = [queue_ commandBuffer];
@@ -161,7 +161,7 @@ TEST_F(Beliefs, B13_EventOfAnUnretainedBuffer_FreedInFlight) {
   expect_misuse("freed-in-flight");
 }
 
-// 6. MLX signals by hand in the handler of a failed command buffer (device.cpp:550).
+// 6. MLX sets the event in the handler of a failed command buffer (device.cpp:550).
 TEST_F(Beliefs, B06_FailedBuffer_MayNeverSignal) {
   const auto signals = [&](FailedSignals what, std::uint64_t seed) {
     Options options;

@@ -92,11 +92,11 @@ struct State {
   // run.
   gpu::Condition progress;
   std::uint64_t committed = 0;   // command buffers
-  std::uint64_t unfinished = 0;  // committed ones whose handlers have not all returned
+  std::uint64_t unfinished = 0;  // committed buffers with handlers that have not returned
   std::uint64_t running = 0;     // threads that execute commands
   std::uint64_t decisions = 0;
   std::uint64_t faults = 0;
-  Nanoseconds last_progress = 0;  // when a command buffer or a pass of one ended
+  Nanoseconds last_progress = 0;  // when a command buffer or a pass ended
   std::vector<Later> later;
   gpu::Condition later_arrived;
   bool has_later_worker = false;

@@ -48,7 +48,8 @@ class Observer final : public msl::Observer {
     if (best.residency != msl::Residency::kUnknown) return best;
     const Place place = place_of(address);
     if (place.text.empty()) return best;
-    // Not the whole heap: others of its buffers may be declared. 16 bytes: the widest access.
+    // Only 16 bytes, the widest access, and not the whole heap, because other buffers of it may be
+    // declared.
     if (place.is_heap) return {address, address + 16, msl::Residency::kNotDeclared};
     return {place.begin, place.end, msl::Residency::kNotDeclared};
   }

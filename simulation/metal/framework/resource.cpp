@@ -30,7 +30,7 @@ base::Atomic<std::uint64_t> next_number{1};
 struct AddressTable {
   gpu::Mutex mutex;
   std::map<std::uint64_t, const Resource*> roots;
-  // By heap, address, and number, because buffers of a placement heap may have one address.
+  // By heap, address, and number, because buffers of a placement heap may have the same address.
   std::map<std::tuple<const Resource*, std::uint64_t, std::uint64_t>, const Resource*> children;
 };
 AddressTable& table() {

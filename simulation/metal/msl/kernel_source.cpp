@@ -9,7 +9,7 @@
 namespace halyard::inline v0::sim::msl {
 namespace {
 
-// By Input; Metal Shading Language Specification 3.2, table 5.8.
+// Names by Input; Metal Shading Language Specification 3.2, table 5.8.
 constexpr std::string_view kInputs[] = {
     "thread_position_in_grid",
     "thread_position_in_threadgroup",

@@ -34,8 +34,8 @@ struct CompileOptions {
   // Results of `fast::` functions differ in their last bit from the nearest value, by a function of
   // the value: for tests of programs that compare bits.
   bool perturb_fast_functions = false;
-  // Also rejects what Metal rejects and C++ for OpenCL accepts: `constant` passed as `device`,
-  // pointers without an address space. One more pass of the compiler.
+  // Also rejects code that Metal rejects and C++ for OpenCL accepts: `constant` passed as `device`,
+  // pointers without an address space. Needs one more pass of the compiler.
   bool strict = false;
   std::vector<std::pair<std::string, std::string>> macros;  // preprocessorMacros
 };

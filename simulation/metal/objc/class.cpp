@@ -139,7 +139,8 @@ void realize(Class* one, bool is_meta) {
       state->instance_size += static_cast<std::uint32_t>(shift);
     }
     for (Ivar& ivar : *data.ivars) {
-      // Where clang knows the layout (below NSObject) the offset is a constant in read-only memory.
+      // If clang knows the layout (direct subclasses of NSObject), the offset is a constant in
+      // read-only memory.
       if (ivar.offset != nullptr && shift != 0) *ivar.offset += shift;
       state->ivars.push_back(&ivar);
     }

@@ -17,7 +17,7 @@ constexpr std::uint64_t kDefaultAlignment = 64;
 constexpr MTLResourceOptions kPrivate = untracked(MTLResourceStorageModePrivate);
 constexpr MTLResourceOptions kShared = untracked(MTLResourceStorageModeShared);
 #if defined(__APPLE__) && !TARGET_OS_OSX
-constexpr MTLResourceOptions kManaged = kShared;  // no such device has memory of its own
+constexpr MTLResourceOptions kManaged = kShared;  // all devices have unified memory
 #else
 constexpr MTLResourceOptions kManaged = untracked(MTLResourceStorageModeManaged);
 #endif

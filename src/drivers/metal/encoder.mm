@@ -13,7 +13,8 @@
 namespace halyard::inline v0::metal {
 namespace {
 
-// Of blits on macOS: https://developer.apple.com/documentation/metal/mtlblitcommandencoder
+// The alignment of blits on macOS:
+// https://developer.apple.com/documentation/metal/mtlblitcommandencoder
 constexpr std::uint64_t kWord = 4;
 
 // The buffers and constants of builtin_kernels.mm.

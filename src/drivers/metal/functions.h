@@ -4,9 +4,9 @@
 // base/native_call.h. Names of call sites are "metal.<selector>". Other messages read a property or
 // add to a command buffer; their failures appear only in the status of that buffer.
 //
-// A result of nil is the failure; callers say what it means. Any thread, within a pool, unless
-// Metal's documentation of the receiver's protocol restricts it to one thread at a time: command
-// buffers, encoders, buffers, heaps and argument encoders.
+// A result of nil means failure; callers turn it into an error. Any thread may call these
+// functions, within a pool. Metal's documentation restricts some receivers to one thread at a time:
+// command buffers, encoders, buffers, heaps and argument encoders.
 #pragma once
 
 #import <Foundation/Foundation.h>

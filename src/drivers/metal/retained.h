@@ -6,8 +6,8 @@
 //     new..., alloc, copy, MTLCreate..., MTLCopy...    the caller owns the result: adopt()
 //     all other messages                               the pool owns the result: share()
 //
-// ScopedPool: an autorelease pool for a scope. What a thread's pool holds is released with the
-// pool, so every entry point has one: the entry guard, destructors, and blocks that Metal calls.
+// ScopedPool: an autorelease pool for a scope. Autoreleased objects are released with the pool, so
+// every entry point has a pool: the entry guard, destructors, and blocks that Metal calls.
 #pragma once
 
 #import <Foundation/Foundation.h>

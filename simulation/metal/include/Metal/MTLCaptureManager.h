@@ -24,7 +24,7 @@ typedef NS_ENUM(NSInteger, MTLCaptureError) {
   MTLCaptureErrorInvalidDescriptor = 3,
 };
 
-// Where a capture goes.
+// The destination of a capture.
 typedef NS_ENUM(NSInteger, MTLCaptureDestination) {
   MTLCaptureDestinationDeveloperTools = 1,
   MTLCaptureDestinationGPUTraceDocument = 2,

@@ -66,7 +66,7 @@ constexpr T __hy_at(__hy_swizzle<T, S, I...> x, int i) {
   return x.__at(i);
 }
 
-// Whether operands have N components together.
+// True if the operands together have N components.
 template <int N, class... A>
 inline constexpr __constant bool __hy_fits = (0 + ... + __hy_count<A>) == N && ((__hy_count<A> != 0) && ...);
 
