@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Runs programs that make every call of the metal driver to Metal, and fails each call and each
-// allocation: once, always from the n-th on, and together with all later calls. Each time, all work
-// ends, the error names the failed call, Metal is not misused, and no object of Metal leaks.
-// tests/call_sites covers the calls outside this driver.
+// allocation: once, from the n-th on, and (calls only) with all later calls to Metal. Each time,
+// all work ends, the error names the failed call, Metal is not misused, and no object of Metal
+// leaks. tests/call_sites covers the calls outside this driver.
 #include <gtest/gtest.h>
 #include <sched.h>
 

@@ -139,7 +139,7 @@ void realize(Class* one, bool is_meta) {
       state->instance_size += static_cast<std::uint32_t>(shift);
     }
     for (Ivar& ivar : *data.ivars) {
-      // If clang knows the layout (direct subclasses of NSObject), the offset is a constant in
+      // If clang knows the layout (of classes below NSObject), the offset is a constant in
       // read-only memory.
       if (ivar.offset != nullptr && shift != 0) *ivar.offset += shift;
       state->ivars.push_back(&ivar);
@@ -175,7 +175,7 @@ void* unrecognized(Object* receiver, Selector selector) {
 }
 
 // Apple, NSObject +initialize: before the first message to a class, its superclass first. Meanwhile
-// this thread may send messages to the class; other threads wait.
+// the initializing thread may send messages to the class; other threads wait.
 void initialize(Class* of) {
   Class* const plain = of->state->is_meta ? find_class(of->state->name) : of;
   if (plain == nullptr || plain->state->is_initialized.load(std::memory_order_acquire)) return;

@@ -16,7 +16,8 @@
 //   poll_time=N a waiting thread polls for N microseconds, up to 1000000, before it sleeps; 0 means
 //               about 2. Default 2000 on Apple's systems, and 0 elsewhere, where the framework is
 //               simulated by threads on the same processors
-//   split=N     a recording is split into buffers of up to N commands, 1 to 4096; default 64
+//   split=N     a recording is split into command buffers of up to N commands, 1 to 4096;
+//               default 64
 #pragma once
 
 #include "halyard/base/status.h"

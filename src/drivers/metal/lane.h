@@ -94,7 +94,8 @@ class Lane final : public timeline::NativeQueue, private Watched {
     return reached_.load(std::memory_order_acquire) >= sequence;
   }
 
-  // ---- Called by the issuer. The number of command buffers that the issue needs.
+  // ---- Called by the issuer.
+  // The number of command buffers that the issue needs.
   static std::uint32_t buffers_of(const timeline::Issue& issue) noexcept;
   // Encodes the issue into the slot's buffers. On failure the caller clears the slot.
   Status encode(const timeline::Issue& issue, Slot& slot);
