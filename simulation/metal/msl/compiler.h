@@ -25,7 +25,7 @@ class Code {
   Code& operator=(const Code&) = delete;
   // The entry point of function k of Rewritten::functions; null if it is not in this object.
   Entry entry(std::size_t k) const;
-  // The tables of the object's memory.
+  // The tables of types, in the memory of the object.
   const TypeWords* types() const;
   // {id, size, alignment} of each `threadgroup` variable.
   std::span<const std::uint32_t> variables() const;
