@@ -10,7 +10,7 @@
 
 namespace halyard::inline v0::sim {
 
-// Runs live(0) ... live(count - 1), each on a thread of its own. Returns when all have ended.
+// Runs live(0) ... live(count - 1), each on its own thread. Returns when all have ended.
 template <class F>
 void run_hosts(std::uint32_t count, const F& live) {
   struct Host {

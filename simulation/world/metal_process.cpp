@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The process of a program over metal://.
+// The GpuProcess of a program over metal://.
 #include <fmt/format.h>
 
 #include <string_view>
@@ -18,7 +18,8 @@
 namespace halyard::inline v0::sim {
 namespace {
 
-// Destroyed objects that are known again when a message comes. More than most programs make.
+// How many destroyed objects are kept, so that a later message to them is detected. More than most
+// programs make.
 constexpr std::size_t kZombies = 65'536;
 
 class MetalProcess final : public GpuProcess, private base::CallObserver {
@@ -65,9 +66,10 @@ MetalProcess::MetalProcess(const GpuOptions& options, std::uint64_t seed)
                               : options.metal.removable              ? metal::DeviceKind::kRemovable
                                                         : metal::DeviceKind::kDiscrete);
   }
-  process.prints = false;  // end() says it all
+  process.prints = false;  // end() reports everything
   process.seed = seed;
-  // Time passes in leaps here. A wait on the device that nobody ends is found as a deadlock.
+  // Virtual time advances in leaps, so no timeout: a wait on the device that nothing ends is found
+  // as a deadlock.
   process.wait_timeout = Deadline::kForeverTime;
   if (options.adversarial) process.adversities = draw_adversities(random_);
   process.failed_signals = static_cast<metal::FailedSignals>(random_.below(3));
@@ -111,7 +113,7 @@ void MetalProcess::end(bool may_keep) {
   objc::forget_threads();
   objc::set_zombies(0);
   Scheduler& scheduler = *Scheduler::current();
-  // After a loss the driver sets events by hand, and what still runs signals them.
+  // After a loss the driver sets events from the host, and running buffers then signal them again.
   const bool loses = faults_ != 0 || options_.fails();
   for (const std::string_view line : lines(end.misuse)) {
     if (loses && line.starts_with("event-not-larger: ")) continue;

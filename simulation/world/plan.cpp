@@ -78,7 +78,7 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
     }
   }
 
-  // Of its own draws: the plans of other seeds stay what they are.
+  // Drawn from a separate generator, so that all other draws of a seed stay the same.
   if (Random(Random::mix(seed ^ 0x73746f70)).one_in(2)) options.native.stops_late = 128;
 
   if (has_gpu()) draw_gpu();
@@ -93,8 +93,8 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
                                    : random.one_in(2) ? std::uint64_t{1} << 20
                                                       : std::uint64_t{1} << 23;
     if (driver == Driver::kMetal) {
-      // The driver has arguments in the device's memory beside the tensors. A heap of 64 MiB is
-      // more than the tensor that is not to fit.
+      // The driver's argument blocks are in device memory besides the tensors. Without heaps, as a
+      // heap of 64 MiB is larger than the tensor that must not fit.
       gpu.metal.heaps = false;
       gpu.scarce = tight;
       gpu.device_memory = tight ? options.native.device_memory : std::uint64_t{1} << 25;
@@ -123,7 +123,7 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
     for (std::uint64_t i = waits ? random.below(4) : 0; i != 0; --i) {
       const auto s = static_cast<std::uint32_t>(random.below(semaphores));
       if (producers[s].empty()) continue;
-      // The value of a producer, or the one below, which perhaps no node signals.
+      // The value of a producer, or the value below, which perhaps no node signals.
       std::uint64_t value = producers[s][random.below(producers[s].size())].value;
       if (random.one_in(4)) value -= random.below(2);
       if (value != 0) node.waits.push_back({s, value});
@@ -138,7 +138,8 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
       const auto s = static_cast<std::uint32_t>(random.below(semaphores));
       const std::uint64_t last = producers[s].empty() ? 0 : producers[s].back().value;
       if (!producers[s].empty() && producers[s].back().node == k) continue;
-      // Sometimes a value of another producer. If it comes later it is refused or changes nothing.
+      // Sometimes the value of another producer. The later of the two is refused or changes
+      // nothing.
       node.signals.push_back({s, last + random.between(last == 0 ? 1 : 0, 2)});
       producers[s].push_back({node.signals.back().value, k});
     }
@@ -154,13 +155,13 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
     Random more(Random::mix(seed ^ 0x67697665));
     for (Node& node : nodes) node.gives_up = node.kind == NodeKind::kPool && more.one_in(3);
   } else {
-    // Without faults no host needs a handle of its submissions, and pools may be small.
+    // Without faults no host thread needs handles of its submissions, and pools may be small.
     Random more(Random::mix(seed ^ 0x6d6f7265));
     tight_pools = !small_backlog() && more.one_in(2);
     pool_size = 4096 * more.between(1, 2);
     for (Node& node : nodes) {
-      // The engine looks for a dropped buffer only every 10 ms, which would count as a lost wake-up
-      // here.
+      // The engine checks for dropped buffers only every 10 ms, which would count here as a lost
+      // wake-up.
       if (tight_pools && node.kind == NodeKind::kPool) node.chained = false;
       if (node.kind == NodeKind::kQuery && more.one_in(4)) node.kind = NodeKind::kDropSubmission;
     }
@@ -169,12 +170,12 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
       options.native.failing_call != 0 || gpu.failing_call != 0 || gpu.failing_kernel != 0;
 }
 
-// Devices of cuda://, hip:// or metal:// alone, or one of another driver beside them.
+// Draws devices of cuda://, hip:// or metal://, sometimes with one device of another driver.
 void Plan::draw_gpu() {
   Random random(Random::mix(seed ^ 0x63756461));
   const Driver one_of[] = {driver, driver, Driver::kCpu, Driver::kSim};
   beside = devices > 1 ? one_of[random.below(4)] : driver;
-  options.one_way = false;  // between devices of sim:// only
+  options.one_way = false;  // only between sim:// devices
   gpu.devices = beside == driver ? devices : devices - 1;
   gpu.library = driver == Driver::kHip     ? GpuLibrary::kHip
                 : driver == Driver::kMetal ? GpuLibrary::kMetal
@@ -208,7 +209,7 @@ void Plan::draw_gpu_fault(Random& random) {
       gpu.scarce = true;
       break;
     default:
-      break;  // by the plan's nodes only
+      break;  // only by nodes of the plan
   }
 }
 
@@ -220,8 +221,8 @@ void Plan::draw_metal(Random& random) {
   metal.heaps = random.one_in(2);
   constexpr std::uint32_t kSplits[] = {1, 2, 3, 64};
   metal.split = kSplits[random.below(4)];
-  // MTLCommandBufferError: of Internal, Timeout, PageFault, AccessRevoked, OutOfMemory, and
-  // InvalidResource (Apple's documentation of MTLCommandBufferError.Code).
+  // The values of Internal, Timeout, PageFault, AccessRevoked, OutOfMemory and InvalidResource in
+  // Apple's documentation of MTLCommandBufferError.Code.
   constexpr int kErrors[] = {1, 2, 3, 4, 8, 9};
   metal.error = kErrors[random.below(6)];
   metal.nil_object = random.one_in(2);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Plan: the devices and the actions of a simulated program, drawn from the seed before it starts. A
-// program of async (async_program.h) draws its actions as it runs.
+// Plan: the devices and actions of a simulated program, drawn from the seed before it starts. Only
+// an async program (async_program.h) draws its actions as it runs.
 //
-// Nodes form a DAG: each waits for points that earlier nodes signal, so that every wait can be
-// satisfied. Host threads get the nodes dealt out and run theirs in any order. Late, early and
-// reverse-ordered signals follow from that. Several nodes may signal one semaphore, even one value
-// of it, in no order between them.
+// Nodes form a DAG: each waits for points that earlier nodes signal, so every wait can be
+// satisfied. The nodes are distributed to host threads, which run them in any order, so signals are
+// late, early and in reverse order. Several nodes may signal one semaphore, or even the same value,
+// without an order between them.
 #pragma once
 
 #include <cstdint>
@@ -32,13 +32,13 @@ enum class NodeKind : std::uint8_t {
   kBarrier,
   kFill,
   kUpdate,
-  kExecute,   // copies what its producers wrote, then writes
+  kExecute,   // copies its producers' cells, then writes
   kDispatch,  // the same by a kernel, in any order; on a copy queue like kExecute
-  kHostCall,  // reads what its producers wrote, then writes
-  kFile,      // writes to a file, and reads that back: two submissions
+  kHostCall,  // reads its producers' cells, then writes
+  kFile,      // writes to a file, and reads it back: two submissions
   kEvent,     // sets an event in one recording, and waits for it in another: two submissions
   kPool,      // allocates from a pool, uses the buffer, mostly frees it: up to three submissions
-  // By the host.
+  // Signals by the host.
   kSignal,
   // These signal nothing, and no node waits for them.
   kWait,
@@ -46,8 +46,8 @@ enum class NodeKind : std::uint8_t {
   kOnReach,
   kWaitIdle,
   kFlush,
-  kRenewQueue,  // drops its handle and creates a queue of the same kind; not a device's own
-  kDropHandle,  // drops a handle of its device; later nodes have none
+  kRenewQueue,  // drops a created queue's handle and creates another of its kind
+  kDropHandle,  // drops a handle of its device; later nodes go without
   // Faults.
   kFail,
   kCancel,
@@ -80,7 +80,7 @@ struct Node {
   // kCancel, kDropSubmission: the node; kLoseDevice, kCloseDevice: the device
   std::uint32_t other = 0;
   Handle handle = Handle::kDevice;  // kDropHandle
-  Nanoseconds patience = 0;         // waits: the deadline; kOnReach: how long it stays registered
+  Nanoseconds patience = 0;         // waits: deadline; kOnReach: time until it is unregistered
   Nanoseconds delay = 0;            // before the node runs
   bool any = false;                 // kWait: wait_any
   bool fails = false;               // kHostCall: it returns an error
@@ -88,14 +88,13 @@ struct Node {
   // kOnReach: the callback submits and signals; kDispatch: indirect; kPool: the buffer is dropped
   // instead of freed; kEvent: all nodes of the device share the event; kWait: for a fence.
   bool chained = false;
-  bool gives_up = false;        // kPool: no one waits for the allocation
+  bool gives_up = false;        // kPool: may declare that nothing waits for its buffer
   bool waits_for_room = false;  // submissions: they wait while the backlog is full
 };
 
 struct Plan {
-  // kCuda, kHip, kMetal: the real driver, on the simulated library, where it is built in. One seed
-  // in 22, in 66, and in 22; by their remainders by 4, every other one of them is a program of
-  // async.
+  // kCuda, kHip, kMetal: the real driver on the simulated library, if built in, for one seed in 22,
+  // in 66 and in 22. Every other of these seeds (by its remainder modulo 4) is an async program.
   enum class Driver : std::uint8_t { kSim, kCpu, kSerial, kCuda, kHip, kMetal };
   static constexpr std::uint64_t kCudaEvery = 22, kCudaFirst = 5, kHipEvery = 66, kHipFirst = 17;
   static constexpr std::uint64_t kMetalEvery = 22, kMetalFirst = 13;
@@ -113,8 +112,8 @@ struct Plan {
 
   explicit Plan(std::uint64_t from);
 
-  // Opens its devices. `registry` gets the drivers, `natives` the simulated libraries of
-  // Driver::kSim; null for a device of another driver.
+  // Opens the devices. Adds the drivers to `registry`, and to `natives` the simulated library of
+  // each Driver::kSim device, null for other drivers.
   Result<std::vector<hal::Device>> open(hal::DriverRegistry& registry,
                                         std::vector<NativeDevice*>& natives) const;
 
@@ -127,11 +126,11 @@ struct Plan {
   }
   bool has_gpu() const noexcept { return driver >= Driver::kCuda; }
   bool is_gpu(std::uint32_t device) const noexcept { return has_gpu() && device < gpu.devices; }
-  // The first ones: those of drivers that a program may break from outside.
+  // The number of devices, from the first, that a node may break (kLoseDevice).
   std::uint32_t breakable_devices() const noexcept {
     return has_gpu() && beside == Driver::kCpu ? gpu.devices : devices;
   }
-  // Whether a native call for the device may fail, or be refused for want of memory.
+  // True if a native call for the device may fail, or be refused for lack of memory.
   bool may_refuse(std::uint32_t device) const noexcept {
     return is_gpu(device) ? gpu.may_refuse(device) || (loses_devices && gpu.is_removable(device))
                           : options.native.failing_call != 0 && device == options.faulty_device;
@@ -139,9 +138,9 @@ struct Plan {
   bool may_be_lost(std::uint32_t device) const noexcept {
     return is_gpu(device) ? gpu.may_be_lost(device) : may_refuse(device);
   }
-  // Whether devices may not open for a planted failure.
+  // True if a planted failure may prevent devices from opening.
   bool opening_may_fail() const noexcept { return options.native.failing_call != 0 || gpu.fails(); }
-  // Whether submissions may be refused without a failure.
+  // True if submissions may be refused without a failure.
   bool small_backlog() const noexcept { return options.max_backlog < 64; }
   std::string describe() const;
 
@@ -154,11 +153,11 @@ struct Plan {
   Driver driver = Driver::kSim;
   std::uint32_t devices = 1;
   std::uint32_t workers = 1;  // of a cpu device
-  std::uint32_t created = 0;  // queues of each device beside its own
+  std::uint32_t created = 0;  // queues of each device, besides its default queues
   std::uint32_t semaphores = 1;
   std::uint32_t threads = 1;
   std::uint64_t pool_size = 0;
-  // No faults: pools have room for a few blocks only.
+  // Only without faults: pools have room for only a few blocks.
   bool tight_pools = false;
   bool tight = false;     // async: there may be too little memory
   bool spurious = false;  // futex waits end early, weak exchanges fail
@@ -166,9 +165,9 @@ struct Plan {
   bool loses_devices = false;
   SimDriverOptions options;
   GpuOptions gpu;                 // has_gpu(): of the first devices
-  Driver beside = Driver::kCuda;  // and of the last one, which may be of another driver
-  // A planted bug, to check that the simulation finds it: some work also waits for a semaphore that
-  // the world does not know of, and that is never signalled.
+  Driver beside = Driver::kCuda;  // driver of the last device
+  // A planted bug that the simulation must find: some work also waits for a semaphore that is never
+  // signalled and that the world's checks do not see.
   bool forgets = false;
   std::vector<Node> nodes;
   // producers[s]: the nodes that signal semaphore s, by value.

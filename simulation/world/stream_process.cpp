@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The process of a program over cuda:// or hip://.
+// The GpuProcess of a program over cuda:// or hip://.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,8 +20,8 @@ namespace {
 
 constexpr int kFault = 700;  // CUDA_ERROR_ILLEGAL_ADDRESS, hipErrorIllegalAddress
 
-// Calls that ask about what was there before, and so report the faults of others only; and those
-// that prepare a thread: when they fail, a later call fails.
+// Calls that never fail by themselves: queries, which only report earlier faults, and calls that
+// prepare a thread, whose failure a later call would show.
 constexpr std::string_view kSound[] = {"cuda.cuStreamQuery",
                                        "cuda.cuStreamSynchronize",
                                        "cuda.cuCtxGetCurrent",

@@ -17,7 +17,7 @@ namespace {
 
 Scheduler& scheduler() { return *Scheduler::current(); }
 
-// A reached point is not pending afterwards.
+// Waits for a fence over the points, and checks that a reached point is no longer pending.
 Status wait_for_fence(hal::Points points, Deadline deadline) {
   HALYARD_ASSIGN_OR_RETURN(const hal::Fence part,
                            hal::Fence::create({points.data() + 1, points.size() - 1}));
@@ -167,7 +167,7 @@ void World::run() {
     run_hosts(plan_.threads, [this](std::uint32_t thread) { live(thread); });
     end_all();
   }
-  // What was opened before a call failed is dropped like everything else.
+  // Also if open() failed: the handles made before that are dropped like all others.
   drop_handles();
   check(registry_->shutdown(kForever).ok(), "shutdown");
   kept_ =
@@ -186,7 +186,7 @@ void World::run() {
 }
 
 void World::live(std::uint32_t thread) {
-  // The host's nodes in any order, mostly near their planned one.
+  // The host thread's nodes in any order, mostly near the planned order.
   std::vector<std::pair<std::uint64_t, std::uint32_t>> order;
   const std::uint64_t spread = random_.one_in(3) ? 1 : random_.between(1, 30);
   for (std::uint32_t k = 0; k < plan_.nodes.size(); ++k) {
@@ -276,7 +276,7 @@ void World::perform(std::uint32_t k) {
     case NodeKind::kDropSubmission:
       for (const auto& record : records_) {
         if (record->node != node.other || !record->lives || record->in_use != 0) continue;
-        // Its outcome can no longer be queried: any is accepted.
+        // Its result can no longer be queried, so any result is accepted.
         record->lives = false;
         const hal::Submission last = std::move(record->handle);
         break;
@@ -296,7 +296,7 @@ void World::perform(std::uint32_t k) {
         gpu_->fault(node.other);
         break;
       }
-      if (natives_[node.other] == nullptr) break;  // closed, or of a driver that loses none
+      if (natives_[node.other] == nullptr) break;  // closed, or of a driver without losses
       ++faults_;
       may_be_lost_[node.other] = true;
       natives_[node.other]->fault("by the plan");
@@ -330,7 +330,7 @@ void World::wait(std::uint32_t k) {
   }
 }
 
-// Waits for the queue, and checks that all it accepted before has ended.
+// Waits for the queue, and checks that every submission it accepted before has ended.
 void World::wait_idle(std::uint32_t k) {
   const Node& node = plan_.nodes[k];
   const hal::Queue queue = queues_[node.queue];

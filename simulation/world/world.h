@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// World: a plan carried out on a runtime of its own, and what must hold meanwhile and afterwards.
+// World: runs a plan on its own runtime, and checks invariants during and after the run.
 //
-// Every node that does work writes its token into its cell, and looks at the cells of those that it
-// waits for. The reference is no second engine but what happened. Wherever another thread may go
-// on:
+// Every node that does work writes its token into its cell, and reads the cells of the nodes that
+// it waits for. The checks compare with these tokens, not with a second engine. At every point
+// where another thread may run:
 //
-//   - a semaphore has the value of a producer that has written its token; it does not go back, nor
-//     does a failure;
-//   - a node that has written its token had its waits satisfied so: for each (s, v) a producer of s
-//   with a
-//     value of at least v has written its own. A barrier, which writes none, has run if it was
-//     submitted and its waits are satisfied.
+//   - The value of a semaphore is the value of a producer that has written its token. Neither the
+//     value nor a failure is revoked.
+//   - If a node has written its token, its waits were satisfied: for each (s, v), a producer of s
+//     with a value of at least v has written its token. A barrier writes none; it counts as run if
+//     it was submitted and its waits are satisfied.
 //
-// Besides:
+// Other checks:
 //
-//   - a wait for (s, v), and a callback, end well only then;
-//   - a submission that is complete has run; one that was cancelled, or failed for a wait, has not;
-//   - a failure has a reason: a planted fault, or a failed semaphore that it waits for;
-//   - without faults everything completes, and semaphores end at their largest value;
-//   - with faults, when time has passed, and before anything closes: what has not ended waits for
-//     what has neither been signalled nor failed, or is behind such; a submission that has ended
-//     has signalled its semaphores how, and they their callbacks;
-//   - each submission ends, each callback is called once, everything that was made is given back.
+//   - A wait for (s, v), or a callback, succeeds only if such a producer has run.
+//   - A complete submission has run. A submission that was cancelled, or that failed because of a
+//     wait, has not run.
+//   - A failure has a reason: a planted fault, or a failed semaphore among its waits.
+//   - Without faults everything completes, and semaphores end at their largest value.
+//   - With faults, after some time and before anything closes: a submission that has not ended
+//     waits for a pending value, or comes after such a submission. A submission that has ended has
+//     signalled or failed its semaphores, and these have called their callbacks.
+//   - Each submission ends, each callback is called once, and every object is released.
 //
-// Where two things race, either order is accepted.
+// If two operations race, either order is accepted.
 #pragma once
 
 #include <array>
@@ -59,27 +59,26 @@ class World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  // From a simulated thread. Fails the simulation when something does not hold.
+  // Called from a simulated thread. Fails the simulation if a check fails.
   void run();
 
-  // Must hold at any time.
+  // Checks the invariants that hold at any time.
   void step();
 
-  // What was run, but for the order.
+  // A hash of the plan: what was run, without its order.
   std::uint64_t program() const { return std::hash<std::string>()(plan_.describe()); }
   std::uint64_t submissions() const noexcept { return submissions_; }
   std::uint64_t faults() const noexcept { return faults_; }
-  // Whether memory may be left: lanes of a lost CUDA or HIP device cannot be stopped, and stay for
-  // good.
+  // True if memory may be leaked: lanes of a lost CUDA or HIP device cannot be stopped.
   bool may_keep() const noexcept { return gpu_ != nullptr && plan_.loses_devices; }
-  // After run(): whether any was. Lanes of Metal are let run to their end.
+  // After run(): true if memory may have been leaked. Lanes of Metal always run to their end.
   bool may_have_kept() const noexcept {
     return may_keep() && (kept_ || plan_.driver != Plan::Driver::kMetal);
   }
   std::string dump();
 
  private:
-  static constexpr std::size_t kInputs = 4;  // producers that an execute looks at
+  static constexpr std::size_t kInputs = 4;  // producers whose cells a node reads
   static constexpr std::uint32_t kLookGroups = kInputs + 1;
   struct Cell {
     std::uint32_t written;
@@ -87,8 +86,8 @@ class World {
     std::uint32_t unused[11];  // 64 bytes: cells share no line
   };
 
-  // What devices write, and so there until all are closed. With `pages` it has whole pages of its
-  // own: drivers of Metal hand over pages.
+  // Memory that devices write, so it lives until all are closed. With `pages`, the arrays are whole
+  // pages: the metal driver imports pages.
   struct Shared {
     Shared(std::size_t nodes, bool pages)
         : cells(make<Cell>(nodes, pages)), tokens(make<std::uint32_t>(nodes + 3, pages)) {
@@ -109,36 +108,36 @@ class World {
     }
     std::unique_ptr<Cell[], Deleter> cells;
     std::unique_ptr<std::uint32_t[], Deleter> tokens;  // and the groups of a dispatch
-    std::size_t released = 0;                          // imports of it that were given back
+    std::size_t released = 0;                          // imports that were released
   };
 
   // A submission that was accepted, or is being submitted.
   struct Record {
     std::uint32_t node;
-    const hal::QueueObject* queue;  // where it went: perhaps to one that was renewed meanwhile
+    const hal::QueueObject* queue;  // its queue, which may have been renewed since
     bool accepted = false;
-    bool writes = false;  // this one writes the node's token
+    bool writes = false;  // this submission writes the token
     bool cancelled = false;
     bool lives = false;  // its handle is held
-    int in_use = 0;      // by threads that look at the handle: it is not dropped now
+    int in_use = 0;      // threads that use the handle, which must not be dropped now
     hal::Submission handle;
     std::vector<PlannedPoint> waits;
     std::vector<PlannedPoint> signals;
-    bool after_node = false;  // it waits for an earlier one of its node, too
-    bool left = false;        // it had not ended when everything was to close
+    bool after_node = false;  // also waits for an earlier submission of its node
+    bool left = false;        // it had not ended before the devices were closed
     int state = 0;            // how it ended
-    Status cause;             // or why it was refused
+    Status cause;             // or the reason of its refusal
   };
   struct Observer {
     std::uint32_t calls = 0;
     bool registered = false;
     bool dropped = false;
     hal::Registration registration;
-    hal::Semaphore own;  // the callback signals 1, what it submits 2
+    hal::Semaphore own;  // the callback signals 1, its submission 2
     Status submitted, signalled;
   };
 
-  // What a node works with, of the device of its queue.
+  // The handles that a node uses, from the device of its queue.
   struct Handles {
     hal::Device device;
     hal::Queue queue;
@@ -177,7 +176,7 @@ class World {
   void reached(std::uint32_t node, const Status& status);
   Status host_call(std::uint32_t node);
 
-  // Submits through `call`, and keeps the record.
+  // Submits through `call`, and records the submission.
   using Call = std::function<Status(hal::Points waits, hal::Points signals, hal::Submission*)>;
   bool send(std::uint32_t node, const hal::Queue& queue, bool writes,
             std::vector<PlannedPoint> waits, std::vector<PlannedPoint> signals,
@@ -185,14 +184,14 @@ class World {
 
   std::uint32_t token(std::uint32_t node) const noexcept { return 0x1000 + node; }
   bool happened(std::uint32_t node) const noexcept;
-  // A producer has signalled that value, or a larger one.
+  // A producer has signalled this value or a larger one.
   bool justified(const PlannedPoint& point);
-  // It was to come from a CUDA or HIP device that may be lost. Work of another one that waits for
-  // it in its stream has failed, but cannot be kept from running.
+  // A producer is on a CUDA or HIP device that may be lost. Work of another device that waits for
+  // it in its stream has failed, but may still run.
   bool lost_at_source(const PlannedPoint& point) const;
-  // A producer has signalled that value.
+  // A producer has signalled exactly this value.
   bool exact(const PlannedPoint& point);
-  // Whether it holds once it is known which barriers have happened.
+  // Marks barriers that have happened until `holds` is true, and returns whether it is.
   template <class F>
   bool find_out(const F& holds);
   std::vector<std::uint32_t> inputs(std::uint32_t node) const;
@@ -205,7 +204,7 @@ class World {
   bool ended(const Record& record) const;
   bool waits(const Record& record) const;
   bool left_behind(const Record& record) const;
-  // What does not hold, and of which node.
+  // A message about a failed check, and its node.
   std::pair<std::string, std::int64_t> find_left_behind();
   void check_left_behind();
   void drop_handles();
@@ -223,7 +222,7 @@ class World {
 
   const Plan& plan_;
   Random random_;
-  bool abrupt_ = false;  // handles go while work is in flight
+  bool abrupt_ = false;  // drop handles while work is in flight
   bool closed_ = false;  // a device was closed by a node
   std::unique_ptr<hal::DriverRegistry> registry_;
   std::vector<NativeDevice*> natives_;
@@ -239,12 +238,12 @@ class World {
   };
   std::vector<Word> words_;            // of each semaphore, as it was last seen
   std::vector<std::uint32_t> to_run_;  // nodes whose tokens have not been seen
-  std::vector<bool> submitted_;        // nodes that were, or are being
+  std::vector<bool> submitted_;        // nodes submitted, or being submitted
   std::vector<bool> passed_;           // barriers that have happened
   std::vector<bool> may_be_lost_;      // devices
   std::vector<const hal::QueueObject*> lossy_queues_;
   std::vector<bool> by_host_;          // nodes that the host has signalled
-  std::vector<hal::Buffer> cells_of_;  // of each device: the same memory
+  std::vector<hal::Buffer> cells_of_;  // two of each device: cells, tokens
   std::vector<hal::CommandBuffer> looks_, stages_;
   std::vector<hal::Event> events_;
   std::vector<hal::Function> kernel_looks_;  // of each device, if the plan has dispatches
@@ -255,14 +254,14 @@ class World {
   std::vector<std::unique_ptr<Record>> records_;
   std::vector<Observer> observers_;
   struct Failure {
-    std::vector<PlannedPoint> points;  // of one of these semaphores
+    std::vector<PlannedPoint> points;  // one of their semaphores failed
     std::string message;
   };
   std::vector<Failure> planted_;                   // by the host
-  std::vector<Failure> observed_;                  // what waits were told
+  std::vector<Failure> observed_;                  // failures that waits returned
   std::vector<std::uint32_t> waits_for_callback_;  // nodes whose callback must have been called
   std::size_t cells_imported_ = 0;
-  bool kept_ = false;  // submissions stay for good, as their device may still run them
+  bool kept_ = false;  // submissions were leaked, as their device may still run them
   std::uint64_t submissions_ = 0;
   std::uint64_t faults_ = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// World: what must hold at any time, and when everybody has done what he planned.
+// World: checks at every step, and after all nodes have run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -55,8 +55,9 @@ bool World::happened(std::uint32_t k) const noexcept {
   return passed_[k] || shared_->cells[k].written == token(k);
 }
 
-// Barriers may wait for barriers; in a circle of them, as for other producers of a value, one has
-// to begin. So what has happened is found from what has, and not from what is asked.
+// Barriers may wait for barriers. As several producers can satisfy one wait, their dependencies may
+// form a cycle. So the search goes forward from nodes that have happened, not back from the
+// question.
 template <class F>
 bool World::find_out(const F& holds) {
   const auto signalled = [this](const PlannedPoint& point) {
@@ -100,8 +101,8 @@ bool World::exact(const PlannedPoint& point) {
   });
 }
 
-// Unless this is a world where handles go while work is in flight, everything ends first. Where
-// something was planted, work may wait for what will never come, until its device closes.
+// Waits until all work has ended, unless handles are dropped in flight in this world. With planted
+// faults, work may wait for values that are never signalled, until its device closes.
 void World::end_all() {
   if (!abrupt_ && plan_.faulty) {
     check_left_behind();
@@ -121,7 +122,7 @@ void World::end_all() {
   never_ = {};
 }
 
-// All values are reached, so all callbacks are called, and what they submit completes.
+// All values are reached, so all callbacks are called, and their submissions complete.
 void World::end_callbacks() {
   for (std::uint32_t k = 0; k < observers_.size(); ++k) {
     const Observer& observer = observers_[k];
@@ -140,7 +141,7 @@ void World::end_callbacks() {
     const Status reached = observer.own.wait(largest, kForever);
     check(reached.ok(), reached.to_string(), k);
     check(observer.own.query().value() == largest, "more than what a callback has signalled", k);
-    // What it has submitted may be faster.
+    // The callback's own submission may have signalled a larger value first.
     check(observer.signalled.ok() || accepted, observer.signalled.to_string(), k);
   }
 }
@@ -151,10 +152,10 @@ bool World::ended(const Record& record) const {
   return record.handle.object()->state() >= State::kComplete;
 }
 
-// For what has neither come nor failed, or it stands behind what does.
+// True if the submission waits for a pending value, or comes after a submission that does.
 bool World::waits(const Record& record) const {
   const Node& node = plan_.nodes[record.node];
-  // Those whose handles were dropped are not known.
+  // The state of a submission whose handle was dropped is unknown.
   const auto may_go_on = [this](const Record& other) {
     return other.accepted && (!other.lives || !ended(other));
   };
@@ -163,7 +164,7 @@ bool World::waits(const Record& record) const {
       if (semaphore.object()->value_state(point.value) == ValueState::kPending) return true;
       continue;
     }
-    // Its handles are gone: it fails when no signaller is left.
+    // The semaphore's handles were dropped: it fails once no signaller is left.
     for (const auto& other : records_) {
       const auto signals = [&](const PlannedPoint& its) {
         return its.semaphore == point.semaphore;
@@ -186,17 +187,17 @@ bool World::waits(const Record& record) const {
   return false;
 }
 
-// Devices and files are done soon; but what was lost may be found late, and a thread that waits in
-// vain for memory is told late. Of a recording in parts each of some 20 may take 10 ms, where a
-// lane has room for one and no marker (Engine::kCheckInterval).
+// Devices and files are soon done, but a loss may be found late, and an allocation that waits in
+// vain for memory fails late. Each of about 20 parts of a recording may take 10 ms
+// (Engine::kCheckInterval) if a lane has room for one part and no marker.
 void World::check_left_behind() {
   constexpr int kMostTurns = 150;
   constexpr Nanoseconds kShort = 50'000, kLong = 4'000'000;
   for (int turns = 1;; ++turns) {
     for (const hal::Queue& queue : queues_) {
       if (queue) (void)queue.flush();
-      // What was in a lane before a wait for a lost device has no marker behind it. The engine asks
-      // the device while a thread waits.
+      // No marker follows work that was in a lane before a wait for a lost device. The engine polls
+      // the device only while a thread waits.
       if (queue && may_keep() && turns > 8)
         (void)queue.wait_idle(std::chrono::nanoseconds(kLong * 4));
     }
@@ -212,7 +213,7 @@ void World::check_left_behind() {
   for (const auto& record : records_) record->left = record->lives && !ended(*record);
 }
 
-// No thread queries what is done on a queue whose handle is gone.
+// A record of a queue whose handle was dropped may stay issued: no thread queries that queue.
 bool World::left_behind(const Record& record) const {
   if (!record.lives || ended(record) || waits(record)) return false;
   const bool asked = std::ranges::any_of(
@@ -246,12 +247,12 @@ std::pair<std::string, std::int64_t> World::find_left_behind() {
 }
 
 void World::drop_handles() {
-  // Callbacks look at these: to them each is there or gone.
+  // Callbacks read these handles; the exchange makes each of them either valid or null.
   const auto drop = [](auto& handles) { const auto last = std::exchange(handles, {}); };
   constexpr unsigned kGroups = 8;
   const std::uint64_t first = random_.below(kGroups);
   for (std::uint64_t i = 0; i < kGroups; ++i) {
-    switch ((first + 3 * i) % kGroups) {  // 3 and 8 have no common divisor
+    switch ((first + 3 * i) % kGroups) {  // 3 and 8 are coprime
       case 0:
         drop(looks_);
         drop(kernel_looks_);
@@ -288,7 +289,7 @@ void World::check_values() {
     for (const Plan::Producer& producer : plan_.producers[s]) {
       largest = std::max(largest, producer.value);
     }
-    // No thread has waited for the end of a queue that was renewed.
+    // The wait is needed because no thread has waited for queues that were renewed.
     const Status reached = semaphores_[s].wait(largest, kForever);
     check(reached.ok(), reached.to_string());
     const Result<std::uint64_t> value = semaphores_[s].query();
@@ -298,8 +299,8 @@ void World::check_values() {
   }
 }
 
-// Queues of devices that may be lost; and, as their lanes wait natively for what will not come,
-// those behind them, and so on.
+// Finds the queues of devices that may be lost, and all queues whose work waits for work of such a
+// queue: their lanes may wait natively for values that are never signalled.
 void World::find_lossy_queues() {
   const auto is_lossy = [this](const hal::QueueObject* queue) {
     return std::ranges::find(lossy_queues_, queue) != lossy_queues_.end();
@@ -333,7 +334,7 @@ bool World::may_refuse(const Record& record) const {
   return plan_.may_refuse(plan_.device_of(plan_.nodes[record.node].queue));
 }
 
-// Without looking at when.
+// Checks that the refusal had a possible reason, at any time.
 void World::check_refusal(const Record& record) {
   const Node& node = plan_.nodes[record.node];
   const std::string what = record.cause.to_string();
@@ -344,7 +345,7 @@ void World::check_refusal(const Record& record) {
         const auto waits_for_it = [&](const PlannedPoint& wait) {
           return wait.semaphore == signal.semaphore && wait.value >= signal.value;
         };
-        // What it has come to without a handle of the world's no thread has seen.
+        // Without a handle of the world, nothing observes the semaphore's value.
         return dropped_[signal.semaphore] || words_[signal.semaphore].value >= signal.value ||
                std::ranges::any_of(record.waits, waits_for_it);
       };
@@ -353,7 +354,7 @@ void World::check_refusal(const Record& record) {
     case StatusCode::kResourceExhausted:
       return check(plan_.small_backlog() || may_refuse(record), what, record.node);
     case StatusCode::kFailedPrecondition:
-      // Another node has set or reset the event that they have in common.
+      // Another node has set or reset the event that both share.
       return check(node.kind == NodeKind::kEvent && node.chained && record.after_node, what,
                    record.node);
     case StatusCode::kDeviceLost:
@@ -418,7 +419,7 @@ void World::check_records() {
         "memory was not given back");
 }
 
-// For each wait, one of the nodes that could satisfy it had written when the node ran.
+// For each wait, one of the nodes that could satisfy it had written its token before the node ran.
 void World::check_inputs(std::uint32_t k) {
   const std::vector<std::uint32_t> from = inputs(k);
   for (const PlannedPoint& point : plan_.nodes[k].waits) {
@@ -433,7 +434,7 @@ void World::check_inputs(std::uint32_t k) {
   }
 }
 
-// Why a submission may have failed like this, without looking at when.
+// True if the submission had a possible reason for this failure, at any time.
 bool World::explained(const Record& record, const Status& cause) {
   const Node& node = plan_.nodes[record.node];
   switch (cause.code()) {
@@ -465,7 +466,7 @@ bool World::explained(const Record& record, const Status& cause) {
       (cause.native_error() == "EIO" || cause.native_error() == "ENOSPC")) {
     return true;
   }
-  // What it waits for has failed just so.
+  // An earlier submission of its node has failed with the same message.
   if (record.after_node && std::ranges::any_of(records_, [&](const auto& other) {
         return other->node == record.node &&
                (!other->lives || other->cause.message() == cause.message());
@@ -478,7 +479,7 @@ bool World::explained(const Record& record, const Status& cause) {
 }
 
 bool World::caused(std::uint32_t s, std::string_view message) {
-  // Whose handles are all gone fails when no signaller is left.
+  // A semaphore without handles fails once no signaller is left.
   const bool goes = dropped_[s] || abrupt_ || plan_.faulty;
   if (goes && message.find("dropped before value") != std::string_view::npos) return true;
   if (std::ranges::any_of(planted_, [&](const Failure& failure) {
@@ -489,7 +490,7 @@ bool World::caused(std::uint32_t s, std::string_view message) {
   return std::ranges::any_of(records_, [&](const auto& record) {
     const bool signals = std::ranges::any_of(
         record->signals, [&](const PlannedPoint& point) { return point.semaphore == s; });
-    // One whose handle was dropped may have ended in any way.
+    // A submission whose handle was dropped may have ended in any way.
     return signals && record->accepted && (!record->lives || record->cause.message() == message);
   });
 }

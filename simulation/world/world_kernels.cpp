@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// World: nodes that look at cells by a kernel.
+// World: nodes that read cells in a kernel.
 #include <algorithm>
 #include <array>
 
@@ -16,7 +16,8 @@ Status World::load_kernels(const hal::Device& device) {
   return {};
 }
 
-// As many groups as are given, or as stand behind the tokens; or by a recording.
+// Dispatches a given number of groups, or the number stored after the tokens, or dispatches in a
+// recording.
 Status World::dispatch(std::uint32_t k, const Handles& handles, const hal::SubmitInfo& info) {
   const Node& node = plan_.nodes[k];
   const hal::Queue& queue = handles.queue;
@@ -27,7 +28,7 @@ Status World::dispatch(std::uint32_t k, const Handles& handles, const hal::Submi
   if (node.any && handles.device) return dispatch_by_sets(k, handles, with, info);
   const hal::BufferRange bindings[] = {handles.cells, cell(handles, k)};
   const hal::Constant constants[] = {with[0], with[1], with[2], with[3], with[4]};
-  // No call of a stream reads counts from memory.
+  // No call of CUDA or HIP streams reads group counts from memory.
   const bool of_stream =
       plan_.driver != Plan::Driver::kMetal && plan_.is_gpu(plan_.device_of(node.queue));
   if (!node.chained || of_stream)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// World: recordings that order their commands in other ways than by barriers, events that one
-// submission sets and another waits for, and descriptor sets.
+// World: recordings with barriers, dependencies and events, events that one submission sets and
+// another waits for, and descriptor sets.
 #include <cstring>
 #include <utility>
 
@@ -10,8 +10,8 @@
 
 namespace halyard::inline v0::sim {
 
-// A chain of copies from slot 0 to slot 2, by one word of slot 1 after another. Each comes after
-// the one before by any means that a recording has.
+// Records a chain of copies from slot 0 to slot 2, through one word of slot 1 after another. Each
+// copy is ordered after the previous one by a randomly chosen means of recordings.
 Result<hal::CommandBuffer> World::record_stage(const hal::Device& device) {
   constexpr std::uint64_t kBetween = 8;
   HALYARD_ASSIGN_OR_RETURN(const hal::Event event, device.create_event());
@@ -37,10 +37,10 @@ Result<hal::CommandBuffer> World::record_stage(const hal::Device& device) {
   return stage.finish();
 }
 
-// The node's token goes to the last word of its cell when its waits hold, and from there to where
-// it belongs, by a second recording, which waits for an event that the first one sets. So it comes
-// after the first, also where another producer has signalled what it waits for. All handles but the
-// semaphore's go at once.
+// After the node's waits, a first recording copies the token to the last word of the cell and sets
+// an event. A second recording waits for the event, then copies the token to its place. So it runs
+// after the first, even if another producer has signalled the value that it waits for. All handles
+// except the semaphore's are dropped at once.
 void World::use_event(std::uint32_t k) {
   constexpr std::size_t kBetween = sizeof(Cell) / 4 - 1;
   const Node& node = plan_.nodes[k];
@@ -76,7 +76,7 @@ void World::use_event(std::uint32_t k) {
                                                                     .room = room});
            });
   if (!was_set) return;
-  if (node.any) (void)own.signal(1);  // refused where the first was faster, or has failed
+  if (node.any) (void)own.signal(1);  // refused if the first submission was faster, or has failed
   (void)send(k, second, true, {}, node.signals, {own, 1}, {},
              [&](hal::Points waits, hal::Points signals, hal::Submission* handle) {
                const hal::BufferRange table[] = {cell(handles, k, kBetween), cell(handles, k, 0)};
@@ -88,7 +88,7 @@ void World::use_event(std::uint32_t k) {
              });
 }
 
-// By a recording that finds its bindings in a descriptor set, and goes at once, as that does.
+// Dispatches in a recording that has its bindings in a descriptor set. Both are dropped at once.
 Status World::dispatch_by_sets(std::uint32_t k, const Handles& handles,
                                const LookConstants& constants, const hal::SubmitInfo& info) {
   const hal::Device& device = handles.device;

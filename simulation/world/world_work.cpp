@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// World: nodes that submit work, what handles they have for it, and how those go.
+// World: nodes that submit work, and their handles.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,10 +18,10 @@ Scheduler& scheduler() { return *Scheduler::current(); }
 
 template <class T>
 void drop(T& handle) {
-  const T last = std::exchange(handle, {});  // to others it is there or gone
+  const T last = std::exchange(handle, {});  // other threads see a valid handle or null
 }
 
-// Gives a copy. False: it is gone.
+// Copies the handle. Returns false if it was dropped.
 template <class T>
 bool copy(const T& handle, T& to) {
   to = handle;
@@ -32,7 +32,8 @@ bool copy(const T& handle, T& to) {
 
 // --- handles -------------------------------------------------------------------------------------
 
-// What has been taken stays until the node is done, though the world's handle goes.
+// Copies the wanted handles, which stay valid until the node is done, even if the world drops its
+// own.
 bool World::take(std::uint32_t k, std::initializer_list<Handle> wanted, Handles& handles) const {
   const std::uint32_t queue = plan_.nodes[k].queue, d = plan_.device_of(queue);
   const auto take_one = [&](Handle handle) {
@@ -86,7 +87,7 @@ void World::drop_handle(std::uint32_t device, Handle handle) {
   }
 }
 
-// In any order; others go on meanwhile.
+// Drops the device's handles in any order, while other threads continue.
 void World::close_device(std::uint32_t device) {
   ++faults_;
   closed_ = true;
@@ -115,15 +116,16 @@ void World::close_device(std::uint32_t device) {
 
 // --- work ----------------------------------------------------------------------------------------
 
-// By the host; also for a submission that was refused because one of its values is passed already,
-// so that others do not wait for the rest in vain, and where what it needs is gone.
+// Signals the node's points from the host. Also called if a submission was refused because a value
+// was already passed, so that other nodes do not wait for the rest in vain, and if a handle that
+// the node needs was dropped.
 void World::signal(std::uint32_t k) {
   by_host_[k] = true;
   shared_->cells[k].written = token(k);
   for (const PlannedPoint& point : plan_.nodes[k].signals) {
     const hal::Semaphore semaphore = semaphores_[point.semaphore];
     if (!semaphore) continue;
-    const bool posts = (k + point.value) % 3 == 0;  // as a native callback has to
+    const bool posts = (k + point.value) % 3 == 0;  // as native callbacks must
     (void)(posts ? semaphore.post(point.value) : semaphore.signal(point.value));
   }
 }
@@ -178,7 +180,7 @@ bool World::send(std::uint32_t k, const hal::Queue& queue, bool writes,
   return true;
 }
 
-// False: what it needs is gone, its queue perhaps to be renewed.
+// Returns false if a handle that the node needs was dropped; its queue may be about to be renewed.
 bool World::take_for_submission(std::uint32_t k, Handles& handles) const {
   switch (plan_.nodes[k].kind) {
     case NodeKind::kFill:
@@ -187,7 +189,7 @@ bool World::take_for_submission(std::uint32_t k, Handles& handles) const {
     case NodeKind::kDispatch:
       if (!take(k, {Handle::kCells, Handle::kTokens}, handles)) return false;
       if (handles.queue.kind() == hal::QueueKind::kCompute) {
-        (void)take(k, {Handle::kDevice}, handles);  // it can do without
+        (void)take(k, {Handle::kDevice}, handles);  // optional
         return take(k, {Handle::kKernel}, handles);
       }
       return take(k, {Handle::kLook}, handles);
@@ -261,8 +263,8 @@ Status World::host_call(std::uint32_t k) {
   return Status(StatusCode::kDataLoss, fmt::format("planted by node {}", k));
 }
 
-// A buffer of the pool: allocated when the node's waits hold, written and read, given back or
-// dropped.
+// Allocates a buffer from the pool after the node's waits, writes and reads it, and deallocates or
+// drops it.
 void World::use_pool(std::uint32_t k) {
   const Node& node = plan_.nodes[k];
   const bool drops = node.chained;
@@ -307,12 +309,13 @@ void World::use_pool(std::uint32_t k) {
                             {.wait = waits, .signal = signals, .submission = handle, .room = room});
   };
   const bool given_back = send(k, queue, false, {}, node.signals, {own, 2}, {}, deallocate);
-  // Others wait for the memory, too.
+  // Other nodes may wait for the memory.
   if (!given_back && plan_.tight_pools)
     (void)send(k, queue, false, {}, {}, {own, 2}, {}, deallocate);
 }
 
-// The node's token goes to its place in the file when its waits hold, and from there to its cell.
+// After the node's waits, writes the token to its place in the file, and reads it back into the
+// cell.
 void World::use_file(std::uint32_t k) {
   const Node& node = plan_.nodes[k];
   Handles handles;
@@ -338,7 +341,7 @@ void World::use_file(std::uint32_t k) {
              });
 }
 
-// The nodes that can satisfy its waits, as far as there is room.
+// The nodes that can satisfy the waits, up to kInputs.
 std::vector<std::uint32_t> World::inputs(std::uint32_t k) const {
   std::vector<std::uint32_t> from;
   for (const PlannedPoint& point : plan_.nodes[k].waits) {

@@ -37,17 +37,18 @@ using Reach = Fault::Reach;
 // ThreadSanitizer is an order of magnitude slower, and detects races: there each call fails only in
 // the two ways with the most concurrency.
 constexpr bool kEachWay = !HALYARD_TSAN;
-// From a call in the middle on the same happens as from the first one on, but later: not with
-// AddressSanitizer, where each way takes minutes.
+// Failures from a middle call on have the same effect as from the first call on, only later.
+// AddressSanitizer builds skip them, as each way takes minutes there.
 constexpr bool kFromTheMiddle = kEachWay && !HALYARD_ASAN;
 // Opening a Vulkan device is slow with AddressSanitizer.
 constexpr bool kEachWayOnVulkan = kEachWay && !HALYARD_ASAN;
 
-// The expected result of a failing call; several where it depends on what failed by it first.
+// The expected result of a failing call. A call has several if the result depends on which
+// operation failed first.
 struct Outcome {
   std::string_view site;
-  bool reported;         // an error reports at least some such calls; else Halyard does without
-  std::string_view why;  // part of the message; what happens instead
+  bool reported;         // some such failures cause an error; otherwise Halyard has a fallback
+  std::string_view why;  // part of the message, or the fallback
   StatusCode code = StatusCode::kOk;
 };
 constexpr auto kExhausted = StatusCode::kResourceExhausted;
@@ -402,7 +403,7 @@ class CallSites : public ::testing::Test {
     return faults_.mappings() == 0 ? "" : "mapped memory";
   }
 
-  // Returns a problem if `status` does not match the failed calls; else empty.
+  // Returns a problem if `status` does not match the failed calls, otherwise empty.
   static std::string judge(const Status& status, const std::vector<const CallSite*>& failed,
                            bool allocation) {
     if (status.ok()) return "";
@@ -439,7 +440,7 @@ class CallSites : public ::testing::Test {
         note_reached(i, before);
         continue;
       }
-      // What is in flight on a GPU that is lost cannot be stopped, so its streams are kept.
+      // Work in flight on a lost GPU cannot be stopped, so its streams are leaked.
       if (section.needs == Section::Needs::kCuda || section.needs == Section::Needs::kHip) {
         threads_ = std::max(threads_, entries_of("/proc/self/task"));
       }
@@ -454,7 +455,7 @@ class CallSites : public ::testing::Test {
     for (std::size_t i = 0; i < base::call_sites().size(); ++i) counts.push_back(faults_.calls(i));
     return counts;
   }
-  // Notes the call sites and allocations of a section that has run.
+  // Records the call sites and allocations of a section that has run.
   void note_reached(std::size_t section, const std::vector<std::uint64_t>& before) {
     const std::vector<std::uint64_t> after = counts();
     std::set<const void*>& reached = reached_in_[section];
@@ -466,7 +467,7 @@ class CallSites : public ::testing::Test {
       callers_.insert(caller);
     }
   }
-  // Whether the fault can make a difference to that section.
+  // True if the fault can affect this section.
   bool reaches(std::size_t section, const Fault& fault) const {
     const std::set<const void*>& reached = reached_in_[section];
     if (fault.site == nullptr) return reached.contains(fault.caller);
@@ -508,7 +509,7 @@ TEST_F(CallSites, EachMayFail) {
     if (!workplace_.has_vulkan && site.area() == "vulkan") continue;
     if (!workplace_.has_cuda && site.area() == "cuda") continue;
     if (!workplace_.has_hip && site.area() == "hip") continue;
-    if (site.area() == "metal") continue;  // tests/metal lets them fail
+    if (site.area() == "metal") continue;  // tests/metal covers them
     ++expected;
     EXPECT_NE(calls[i], 0u) << site.name << " is never reached";
     if (calls[i] == 0) continue;
@@ -525,7 +526,7 @@ TEST_F(CallSites, EachMayFail) {
       if (site.area() == "vulkan" ? kEachWayOnVulkan : kEachWay) {
         run({.site = &site});
         if (kFromTheMiddle) run({.site = &site, .call = middle});
-        // On a GPU the ways before have it, too, and each loss keeps the device's streams.
+        // On a GPU the earlier ways cover this, and each loss leaks the device's streams.
         if (kFromTheMiddle && site.area() != "cuda" && site.area() != "hip") {
           run({.site = &site, .call = middle, .reach = Reach::kFromThenOn});
         }

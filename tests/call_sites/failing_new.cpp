@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// operator new(std::nothrow) of this program. Calls that it does not fail use the throwing one, so
-// that every operator delete fits.
+// operator new(std::nothrow) of this program. Calls that do not fail use the throwing operator new,
+// so that every operator delete matches.
 #include <new>
 
 #include "call_sites/faults.h"
 
 namespace {
 
-// Of the linker: the code of this program.
+// Symbols of the linker: the bounds of this program's code.
 extern "C" const char __executable_start, etext;
 
 // `caller` identifies the place in the code. Mesa and LLVM allocate here as well, and are not

@@ -47,7 +47,7 @@ HY_KERNEL(add, 16, 1, 1, HY_INOUT(uint, x), HY_SCALAR(uint, by), HY_SCALAR(uint,
 )";
 
 #ifdef HALYARD_SIM_CUDA_LIBRARY
-// Has more shared memory than a launch may add without being allowed to.
+// Has more shared memory than a launch may have without an explicit opt-in.
 constexpr char kPtx[] = R"(.version 7.0
 .target sm_80
 .address_size 64
@@ -116,7 +116,7 @@ Status trace_vulkan(const Workplace& workplace, bool) {
       device.queue().execute(commands, {.bindings = {x}, .signal = {{done, 1}}}));
   HALYARD_RETURN_IF_ERROR(done.wait(1, kPatience));
   HALYARD_RETURN_IF_ERROR(holds(x, 8));
-  // What fails once the work has ended is seen by the next.
+  // A failure after the work has ended appears in the next submission.
   HALYARD_RETURN_IF_ERROR(
       device.queue().execute(commands, {.bindings = {x}, .signal = {{done, 2}}}));
   HALYARD_RETURN_IF_ERROR(done.wait(2, kPatience));
@@ -125,7 +125,7 @@ Status trace_vulkan(const Workplace& workplace, bool) {
 
 #endif
 
-// What the completion thread asks of a lane with a sleeping waiter in which nothing moves.
+// The probe of the completion thread on a lane that has a sleeping waiter and makes no progress.
 Status look_after_stream(const Workplace&, bool) {
   using stream::FakeApi;
   HALYARD_ASSIGN_OR_RETURN(const Ref<stream::ContextGuard<FakeApi>> guard,
@@ -147,7 +147,7 @@ Status look_after_stream(const Workplace&, bool) {
 }
 
 // Threads of the runtime: host calls of both kinds, callbacks, more released work than one caller
-// issues, and a thread that sleeps until another one signals.
+// issues, and a thread that sleeps until another thread signals.
 Status use_threads(const Workplace&, bool) {
   hal::DriverRegistry registry;
   HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
@@ -246,7 +246,7 @@ Status place_memory(const Workplace&, bool whole) {
   HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
   const Status placed = registry.open("cpu://?workers=1&affinity=core").status();
   const Result<cpu::Topology> topology = cpu::Topology::here();
-  // A system that binds no threads refuses all of this.
+  // A system that cannot bind threads refuses all of this.
   if (!topology.ok()) return placed.code() == StatusCode::kUnimplemented ? Status() : placed;
   HALYARD_RETURN_IF_ERROR(placed);
   const unsigned node = topology->nodes.empty() ? 0 : topology->nodes[0].number;

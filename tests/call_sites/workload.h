@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Workload: a program that makes every native call, in independent sections. Each section opens its
-// own runtime, uses a part of Halyard, checks the results, and closes the runtime. So a call that
-// fails in one section does not make another fail.
+// own runtime, uses a part of Halyard, checks the results, and closes the runtime. So a failing
+// call in one section does not affect other sections.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +26,14 @@ struct Workplace {
   bool has_vulkan = false;
   bool has_cuda = false;
   bool has_hip = false;
-  std::string shared_kernels;  // where there is CUDA: a .hyx with `large`
-  std::string shader;          // where there is Vulkan: a .hyx of another compiler's `add`
+  std::string shared_kernels;  // with CUDA: a .hyx with `large`
+  std::string shader;          // with Vulkan: a .hyx of another compiler's `add`
 };
 
 struct Section {
   std::string_view name;
-  // Returns the first error of the section. `whole`: no call fails, so best-effort work must
-  // succeed too.
+  // Returns the first error of the section. `whole`: no call fails, so best-effort work must also
+  // succeed.
   Status (*run)(const Workplace& workplace, bool whole);
   enum class Needs : std::uint8_t { kNothing, kVulkan, kCuda, kHip };
   Needs needs = Needs::kNothing;

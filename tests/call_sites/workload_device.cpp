@@ -92,7 +92,7 @@ Status use_memory(std::string_view uri) {
   return urgent.wait_idle(kPatience);
 }
 
-// Imports the user's own memory, which is released once, or was refused.
+// Imports the user's memory, which is released exactly once, unless the import was refused.
 Status lend_memory(std::string_view uri) {
   struct Lent {
     alignas(hal::Device::kImportAlignment) std::byte bytes[64]{};
@@ -116,7 +116,7 @@ Status lend_memory(std::string_view uri) {
   };
   const Status status = use();
   const int released = mine->released;
-  // What runs on a GPU that is lost cannot be stopped, so what it uses is kept.
+  // Work on a lost GPU cannot be stopped, so the memory that it uses is leaked.
   const bool is_gpu = uri.starts_with("cuda") || uri.starts_with("hip");
   if (is_gpu && status.code() == StatusCode::kDeviceLost && released == 0) {
     return status;
@@ -145,7 +145,7 @@ Status run_kernel(const Workplace& workplace, std::string_view uri) {
   return holds(x, 12);
 }
 
-// A graph, other slots for it, and a graph that is built again for them.
+// A graph, its replay with other slots, and a graph that is rebuilt for other slots.
 Status replay_graphs(const Workplace& workplace, std::string_view uri) {
   hal::DriverRegistry registry;
   HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
@@ -157,7 +157,7 @@ Status replay_graphs(const Workplace& workplace, std::string_view uri) {
   HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, device.create_semaphore());
   HALYARD_ASSIGN_OR_RETURN(const hal::Buffer z, device.allocate(host_visible(4096)));
   hal::Recorder recorder(device);
-  // So many before one command have a node without work between.
+  // This many dependencies of one command need an empty node in between.
   for (std::uint64_t i = 0; i < 20; ++i) recorder.fill(hal::BufferRange{z, 4 * i, 4}, 5);
   recorder.barrier()
       .fill(hal::slot(0), 5)

@@ -23,10 +23,10 @@ hal::BufferInfo host_visible(std::uint64_t size);
 
 // Whole slabs, staging, transfers, pools and further queues.
 Status use_memory(std::string_view uri);
-// Memory of the user, by an import.
+// Imported memory of the user.
 Status lend_memory(std::string_view uri);
 Status run_kernel(const Workplace& workplace, std::string_view uri);
-// With other slots each time, one of them empty.
+// Replays with other slots each time, one of them empty.
 Status replay_graphs(const Workplace& workplace, std::string_view uri);
 
 }  // namespace halyard::testing

@@ -24,7 +24,7 @@
 namespace halyard::testing {
 namespace {
 
-// The same file by a name that was not opened before: it is loaded and initialized anew.
+// The same file by a new name, so that it is loaded and initialized again.
 std::string library_of(const Gpu& gpu) {
   static std::atomic<int> count{0};
   std::string detour;
@@ -33,7 +33,7 @@ std::string library_of(const Gpu& gpu) {
   return path.insert(path.rfind('/'), detour);
 }
 
-// Never ends, as a lane that is kept may notify it late.
+// Never destroyed, because a leaked lane may notify it late.
 struct CountedNotify final : base::Notify {
   void notify() noexcept override {
     ++count;
@@ -50,8 +50,8 @@ Status use_stream(const hal::Device& device, void* stream) {
   return theirs.wait_idle(kPatience);
 }
 
-// Polled only once it has notified: before that no thread knows how far the lane is, so what wakes
-// a sleeper is called.
+// Polls only after the notification. Before that no thread knows the lane's progress, so the driver
+// must call its wake-up.
 template <class Api>
 Status look_after(const Api& api, stream::CompletionMode mode) {
   HALYARD_ASSIGN_OR_RETURN(const Ref<stream::ContextGuard<Api>> guard,
@@ -196,7 +196,7 @@ Status use_hip_stream(const Workplace&, bool) {
     const hip::Functions& calls;
     hip::hipStream_t handle = nullptr;
     explicit Stream(const hip::Functions& functions) : calls(functions) {
-      // Where a hipSetDevice failed, no guard could give the thread its device back.
+      // If a hipSetDevice failed, no guard could restore the thread's device.
       (void)calls.hipSetDevice.pointer(0);
       (void)calls.hipStreamCreateWithPriority.pointer(&handle, hip::hipStreamNonBlocking, 0);
     }

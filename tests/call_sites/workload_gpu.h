@@ -21,7 +21,7 @@ inline constexpr Gpu kCuda{"cuda", HALYARD_SIM_CUDA_LIBRARY};
 #endif
 #ifdef HALYARD_SIM_HIP_LIBRARY
 inline constexpr Gpu kHip{"hip", HALYARD_SIM_HIP_LIBRARY};
-// HIP 5.6, some functions of which have other names.
+// HIP 5.6, in which some functions have other names.
 inline constexpr Gpu kOldHip{"hip", HALYARD_SIM_OLD_HIP_LIBRARY};
 #endif
 
@@ -35,13 +35,13 @@ Status use_peers(const Gpu& gpu);
 // A stream of the program.
 Status use_cuda_stream(const Workplace& workplace, bool whole);
 Status use_hip_stream(const Workplace& workplace, bool whole);
-// What the completion thread asks of a lane with a sleeping waiter in which nothing moves.
+// The probe of the completion thread on a lane that has a sleeping waiter and makes no progress.
 Status look_after_cuda(stream::CompletionMode mode);
 Status look_after_hip(stream::CompletionMode mode);
 
-// Compiles each time: its folder of compiled images is empty.
+// Compiles each time, because the folder of compiled images is empty.
 Status run_kernel_on_cuda(const Workplace& workplace, bool whole);
-// Asks what the kernel takes, too.
+// Also queries the kernel's resources.
 Status run_kernel_on_hip(const Workplace& workplace, bool whole);
 
 }  // namespace halyard::testing

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fails every call of the metal driver to Metal, and every allocation, of programs that make them
-// all: each of them once, from one on, and with all that follow. Each time all work ends, the error
-// names what failed, nothing is misused, and no object of Metal is left over. tests/call_sites does
-// the same for all else.
+// Runs programs that make every call of the metal driver to Metal, and fails each call and each
+// allocation: once, from the n-th on, and (calls only) with all later calls to Metal. Each time,
+// all work ends, the error names the failed call, Metal is not misused, and no object of Metal
+// leaks. tests/call_sites covers the calls outside this driver.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -40,11 +40,11 @@ using Reach = Fault::Reach;
 constexpr std::chrono::seconds kPatience{20};  // a longer wait hangs
 constexpr std::uint32_t kWords = 1024;
 
-// The expected result of a failing call; several where it depends on what it was made for.
+// The expected result of a failing call. A call has several if the result depends on its purpose.
 struct Outcome {
   std::string_view site;
-  bool reported;         // an error reports at least some such calls; else Halyard does without
-  std::string_view why;  // part of the message; what happens instead
+  bool reported;         // some such failures cause an error; otherwise Halyard has a fallback
+  std::string_view why;  // part of the message, or the fallback
   StatusCode code = StatusCode::kOk;
 };
 constexpr auto kExhausted = StatusCode::kResourceExhausted;
@@ -90,7 +90,7 @@ Status holds(const hal::Buffer& buffer, std::uint32_t word) {
 hal::BufferInfo info(std::uint64_t size, MemoryType type) { return {.size = size, .memory = type}; }
 hal::BufferInfo visible() { return info(kWords * 4, MemoryType::kHostVisible); }
 
-// ---- Programs, each with a runtime of its own. They return their first error.
+// ---- Programs, each with its own runtime. They return their first error.
 
 Status find_devices() {
   hal::DriverRegistry registry;
@@ -100,7 +100,7 @@ Status find_devices() {
   return listed.size() == 1 ? Status() : wrong("there are not one device");
 }
 
-// Without a device the default one is asked for, too.
+// Without a device, the default device is also requested.
 Status find_none() {
   hal::DriverRegistry registry;
   HALYARD_RETURN_IF_ERROR(register_metal_driver(registry));
@@ -130,7 +130,7 @@ Status use_memory() {
                                      {.wait = {{done, 1}}, .signal = {{done, 2}}}));
   HALYARD_RETURN_IF_ERROR(
       queue.copy({large, 4096, 4096}, x, {.wait = {{done, 2}}, .signal = {{done, 3}}}));
-  // By kernels: a pattern of two bytes, and what is no whole word.
+  // Done by kernels: a pattern of two bytes, and a range of partial words.
   HALYARD_RETURN_IF_ERROR(
       queue.fill(local, 0x0706, 2, {.wait = {{done, 3}}, .signal = {{done, 4}}}));
   HALYARD_RETURN_IF_ERROR(
@@ -145,7 +145,7 @@ Status use_memory() {
              : wrong("the bytes are others");
 }
 
-// Memory of the user's own is released once, or was refused.
+// The user's memory is released exactly once, unless the import was refused.
 Status lend_memory() {
   alignas(16384) static std::byte bytes[16384];  // whole pages of Apple's
   static std::atomic<int> released;
@@ -202,7 +202,7 @@ Status run_kernels(const std::string& uri) {
 Status run_kernels_whole() { return run_kernels("metal://"); }
 Status run_kernels_in_parts() { return run_kernels("metal://?split=1"); }
 
-// A command buffer that fails: what waits on the device for it is let go by the host.
+// A command buffer fails, and the host releases work that waits for it on the device.
 Status lose_device() {
   hal::DriverRegistry registry;
   HALYARD_RETURN_IF_ERROR(register_metal_driver(registry));
@@ -238,7 +238,7 @@ class MetalCallSites : public ::testing::Test {
     std::vector<std::uint64_t> calls;  // of each site
   };
 
-  // Runs a program as a process of its own, in which that fails.
+  // Runs a program with this fault, as its own process.
   Ran run(const Program& program, const Fault& fault) {
     sim::metal::Options options;
     options.prints = options.aborts = false;
@@ -256,13 +256,13 @@ class MetalCallSites : public ::testing::Test {
     for (std::size_t i = 0; i < base::call_sites().size(); ++i) {
       ran.calls.push_back(faults_.calls(i));
     }
-    // Blocks that have been called are released a little later, and what they hold with them.
+    // Blocks are released shortly after their call, together with the objects that they retain.
     const Nanoseconds until = Clock::steady().now() + 20'000'000'000;
     while (sim::metal::live_objects("*") != 0 && Clock::steady().now() < until) sched_yield();
     const sim::metal::EndOfProcess end = sim::metal::end_process();
     const std::string what = fault.to_string() + ", in " + std::string(program.name);
     EXPECT_EQ(end.leaks, "") << what;
-    // What a buffer signals after its device was lost is there already.
+    // After the loss, the event already has the value when a running buffer signals it.
     if (!end.misuse.starts_with("event-not-larger") || program.run != lose_device) {
       EXPECT_EQ(end.misuse, "") << what;
     }
@@ -270,7 +270,7 @@ class MetalCallSites : public ::testing::Test {
     return ran;
   }
 
-  // A problem if the status does not match what failed; else empty.
+  // A problem if the status does not match the failed calls, otherwise empty.
   static std::string judge(const Ran& ran) {
     if (ran.status.ok() || (ran.allocation && ran.status.code() == kExhausted)) return "";
     for (const CallSite* site : ran.failed) {
@@ -286,7 +286,7 @@ class MetalCallSites : public ::testing::Test {
     return "of another reason: " + ran.status.to_string();
   }
 
-  // Metal, and the memory of the lists in which the driver has what it encodes.
+  // Calls to Metal, and allocations of the lists that the driver uses while it encodes.
   static bool is_tried(const CallSite& site) {
     return site.area() == "metal" || site.area() == "array" || site.area() == "block_pool";
   }

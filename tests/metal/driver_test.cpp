@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The metal driver in a runtime of its own. tests/conformance covers what every driver must do.
+// The metal driver in a runtime. tests/conformance covers the contract of all drivers.
 #include "drivers/metal/driver.h"
 
 #include <gmock/gmock.h>
@@ -84,7 +84,7 @@ TEST_F(MetalDriver, NoDeviceIsAnEmptyListAndNotFound) {
   EXPECT_EQ(registry_->open("metal://").status().code(), StatusCode::kNotFound);
 }
 
-// Where Metal lists none, as in some sessions, it may still have one.
+// In some sessions Metal lists no device but has a default device.
 TEST_F(MetalDriver, AsksForTheDefaultDeviceWhereNoneIsListed) {
   const testing::FailingCalls failing("metal.MTLCopyAllDevices");
   EXPECT_EQ(registry_->enumerate().value().size(), 1u);

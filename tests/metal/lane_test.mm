@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The metal lane against the contract of timeline::NativeQueue, and against what Apple documents:
-// the simulated framework reports what it forbids.
+// The metal lane against the contract of timeline::NativeQueue and against Apple's documents, whose
+// violations the simulated framework reports.
 #include "drivers/metal/lane.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ namespace {
 
 using MetalLane = MetalTest;
 
-// Once as it comes, once with all that Apple's documents permit.
+// Runs once without adversities and once with all of them.
 class MetalOrder : public MetalTest, public ::testing::WithParamInterface<bool> {
  protected:
   void SetUp() override {
@@ -101,7 +101,7 @@ TEST_P(MetalOrder, RunsLanesWithEdgesBothWays) {
   wait_until(*second, kLinks);
 }
 
-// Each wait parks for ever: one that is lost hangs.
+// Each wait parks for ever, so a lost wake-up hangs.
 TEST_P(MetalOrder, NoArmingIsLostWhileWorkEnds) {
   const auto first = native().lane(), second = native().lane();
   const auto serve = [](Lane& lane) {
@@ -191,7 +191,7 @@ TEST_F(MetalLane, LanesEndWithArmingsThatAreNeverReached) {
   }
 }
 
-// Metal cannot be asked to forget a block.
+// Metal cannot cancel a block.
 TEST_F(MetalLane, EndsOnceNoBlockUsesIt) {
   struct Used final : Watched {
     std::uint64_t look() noexcept override {
@@ -238,7 +238,8 @@ TEST_F(MetalLane, AnAbandonedLaneStopsWithTheWorkThatRunsAndTouchesNothingAfterw
   EXPECT_EQ(refused.status.message(), "gone");
 }
 
-// Its device is not lost, but it may wait for one that is, and others for it.
+// The lane's device is not lost, but the lane may wait for a lost device, and other lanes for this
+// lane.
 TEST_F(MetalLane, WhatWaitsForAnAbandonedLaneThatDoesNotEndIsLetGo) {
   sets_events_ = true;
   sim::metal::Options options;
@@ -269,7 +270,7 @@ TEST_F(MetalLane, WorkThatDoesNotEndIsLeftRunningAndNotifiesNoMore) {
             timeline::Abandoned::kStopping);
   EXPECT_EQ(lane->abandon({}, Lane::kPatience), timeline::Abandoned::kStillRunning);
   EXPECT_EQ(notify.count, 1) << "early: nothing of it is armed any more";
-  // The test has no other process to leave it to.
+  // The work must end here, because the test shares its process with others.
   gate->open(1);
   wait_until(gate->lane(), 1);
   sim::metal::drain_process();
@@ -302,7 +303,7 @@ TEST_F(MetalLane, ARefusedSubmissionHasNoEffect) {
   EXPECT_EQ(memory->host_pointer()[0], std::byte{0});
 }
 
-// Blits have whole words on macOS; the driver's kernels have the rest.
+// On macOS blits copy only whole words; the driver's kernels do the rest.
 TEST_P(MetalOrder, FillsAndCopiesAtEveryAlignment) {
   const auto lane = native().lane();
   const auto from = native().memory(64), to = native().memory(64);
@@ -315,7 +316,7 @@ TEST_P(MetalOrder, FillsAndCopiesAtEveryAlignment) {
         const std::uint64_t whole = length / pattern_size * pattern_size;
         const hal::Operation write = command(
             hal::Command(hal::FillCommand{range(from, offset, whole), 0x0403'0201, pattern_size}));
-        // Both at whole words, or both not.
+        // Both offsets are multiples of a word, or neither is.
         const std::uint64_t begin = offset % 4 == 0 ? 8 - offset : 7 - offset;
         const hal::Operation copy = command(
             hal::Command(hal::CopyCommand{range(from, offset, length), range(to, begin, length)}));

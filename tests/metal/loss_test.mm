@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the metal lane makes of command buffers that fail.
+// The metal lane when command buffers fail.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -15,11 +15,11 @@ using sim::metal::Options;
 
 constexpr int kPageFault = 3, kAccessRevoked = 4, kOutOfMemory = 8;
 
-// A buffer that fails signals its events, or not: Apple documents neither.
+// Whether a failed buffer signals its events, which Apple does not document.
 class MetalLoss : public MetalTest, public ::testing::WithParamInterface<FailedSignals> {
  protected:
   void SetUp() override {}
-  // Of the buffers that are committed, the one of that number fails.
+  // The committed buffer with this number fails.
   void fail(std::uint64_t number, int code) {
     sets_events_ = true;
     Options options;
@@ -28,7 +28,7 @@ class MetalLoss : public MetalTest, public ::testing::WithParamInterface<FailedS
     options.adversities.slow_completion = true;
     options.adversities.out_of_order = true;
     options.faults_until_revoked = 0;
-    options.wait_timeout = 100'000'000'000;  // longer than a test: a wait that nobody ends hangs
+    options.wait_timeout = 100'000'000'000;  // longer than a test: a wait that nothing ends hangs
     begin(options);
   }
 };
@@ -67,11 +67,11 @@ TEST_P(MetalLoss, WorkThatWaitedForWhatFailedIsNeverDone) {
   ASSERT_EQ(issue(*producer, kBarrier, 1).count, 1u);
   ASSERT_EQ(issue(*between, kBarrier, 1, {Edge{producer.get(), 1}}).count, 1u);
   ASSERT_EQ(issue(*consumer, kBarrier, 1, {Edge{between.get(), 1}}).count, 1u);
-  // The producer itself is asked by nobody.
+  // No thread polls the producer.
   EXPECT_EQ(fault_of(*consumer).native_error(), "MTLCommandBufferErrorOutOfMemory");
   EXPECT_EQ(consumer->poll().sequence, 0u);
   EXPECT_EQ(between->poll().sequence, 0u);
-  // What a lane waits for is let go when the lane in front of it is asked to stop.
+  // A lane's waits end when the lane that it waits for is abandoned.
   const Status gone(StatusCode::kDeviceLost, "gone");
   (void)consumer->abandon(gone, 0);
   (void)between->abandon(gone, 0);
@@ -92,7 +92,7 @@ TEST_P(MetalLoss, NoWaiterOfTheDeviceIsLeftBehindTheLostLane) {
   EXPECT_EQ(stop(*consumer), timeline::Abandoned::kStopped);
 }
 
-// The first one fails; the last one is let go by its signal, or by hand, and ends well.
+// The first buffer fails. The last buffer is released by a signal or by the host, and completes.
 TEST_P(MetalLoss, ASubmissionOfSeveralBuffersIsDoneByNoneOfThem) {
   fail(1, kPageFault);
   Native in_parts({.page = 16384, .split_after = 1});

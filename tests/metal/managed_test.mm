@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Managed memory on a device with memory of its own, where the simulated framework has two copies
-// of it: what is not handed over is not there.
+// Managed memory on a device with its own memory. The simulated framework has two copies of it, so
+// a transfer that is missing leaves stale bytes.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -45,7 +45,7 @@ class MetalManaged : public MetalTest {
                     int value) {
     std::memset(memory->host_pointer() + offset, value, length);
   }
-  // The bytes of a memory as runs: "3 x 0xee, 253 x 0x01".
+  // The bytes of a memory as runs, such as "3 x 0xee, 253 x 0x01".
   static std::string bytes_of(const Ref<DeviceMemory>& memory) {
     std::string text;
     for (std::uint64_t at = 0; at < memory->size();) {
@@ -105,7 +105,7 @@ TEST_F(MetalManaged, WhatTheDeviceWritesReachesTheHost) {
   EXPECT_EQ(bytes_of(target), "3 x 5, 98 x 6, 155 x 5");
 }
 
-// A pool's slab: each submission has a part of it, and the host fills the next one.
+// As in a pool's slab: each submission uses one part, while the host fills the next part.
 TEST_F(MetalManaged, TheHostMayWriteBesideWhatASubmissionInFlightWrites) {
   const auto both = memory(), seen = memory(MemoryType::kHostLocal);
   const auto lane = device().lane();
@@ -132,7 +132,8 @@ TEST_F(MetalManaged, AnEarlierSubmissionsResultIsNotOverwrittenByTheHostsCopy) {
   EXPECT_EQ(bytes_of(middle), "8 x 238, 16 x 7, 232 x 238");
 }
 
-// The first is reported while the second, which writes some of the same bytes, is in flight.
+// The first submission is reported while the second, which writes some of the same bytes, is in
+// flight.
 TEST_F(MetalManaged, TheHostSeesWhatTheLastSubmissionWrote) {
   const auto target = memory();
   const auto lane = device().lane();
@@ -153,8 +154,8 @@ TEST_F(MetalManaged, TheHostSeesWhatTheLastSubmissionWrote) {
   }
 }
 
-// What keeping the copies alike costs: where a submission writes, an encoder and a command for each
-// range; where it only reads, no command.
+// The cost of equal copies: a submission that writes needs one more encoder, and one command for
+// each range; a submission that only reads needs no more commands.
 TEST_F(MetalManaged, ASubmissionThatWritesHasOneEncoderMore) {
   struct Counter final : base::CallObserver {
     int before(const base::CallSite& site) noexcept override {

@@ -102,7 +102,7 @@ TEST_P(MetalMemory, ImportsPagesInPlace) {
   std::free(pages);
 }
 
-// Whoever drops the last reference may be any thread: Metal's objects use a pool when they end.
+// Any thread may drop the last reference. Metal's objects need a pool when they are deallocated.
 TEST_P(MetalMemory, AndAllElseMayEndOnAThreadWithoutAPool) {
   auto native =
       std::make_unique<Native>(DeviceOptions{.page = 16384, .uses_heaps = true, .split_after = 64});

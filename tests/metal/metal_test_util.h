@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the tests of the metal driver share: a process of the simulated framework for each test, and
-// lanes without an engine. Included by Objective-C++ sources.
+// Common parts of the tests of the metal driver: a process of the simulated framework for each
+// test, and lanes without an engine. Included by Objective-C++ sources.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ class CountingNotify final : public base::Notify {
   std::atomic<int> count{0};
 };
 
-// An open device with lanes of its own.
+// An open device with its own lanes.
 class Native {
  public:
   explicit Native(const DeviceOptions& options = {.page = 16384, .split_after = 64},
@@ -60,12 +60,13 @@ class Native {
   ArgumentHeap heap_;
 };
 
-// Each test is a process of its own to Metal. At its end nothing was misused, and no object lives.
+// Each test is a separate process for Metal. At its end, checks that there was no misuse and no
+// leak.
 class MetalTest : public ::testing::Test {
  protected:
   bool sets_events_ = false;  // the test abandons a lane with work in flight
 
-  // Before native() is used.
+  // Called before native() is used.
   void begin(sim::metal::Options options = {}) {
     end();
     options.prints = options.aborts = false;
@@ -83,13 +84,13 @@ class MetalTest : public ::testing::Test {
     if (!std::exchange(began_, false)) return;
     native_.reset();
     pool_.reset();
-    // Blocks that have been called are released a little later, and events with them.
+    // Blocks are released shortly after their call, together with the events that they retain.
     const Nanoseconds until = Clock::steady().now() + 20'000'000'000;
     while (sim::metal::live_objects("MTLSharedEvent") != 0 && Clock::steady().now() < until) {
       sched_yield();
     }
     const auto result = sim::metal::end_process();
-    // Of a lane that was abandoned: what its buffers signal later is there already.
+    // After abandon(), the event already has the value when a running buffer signals it.
     if (!result.misuse.starts_with("event-not-larger") || !sets_events_) {
       EXPECT_EQ(result.misuse, "");
     }
@@ -115,8 +116,8 @@ inline timeline::IssueResult issue(Lane& lane, const hal::Operation& operation,
 
 inline const hal::Operation kBarrier;
 
-// A lane whose sequence the test advances. Others may wait for what it was not given yet: an event
-// takes that, though the engine never does it.
+// A lane whose sequence the test advances. Other lanes may wait for work that is not issued yet; an
+// event permits that, though the engine never does it.
 class Gate {
  public:
   explicit Gate(Native& native) : lane_(native.lane()) {}
@@ -132,8 +133,8 @@ class Gate {
   std::uint64_t opened_ = 0;
 };
 
-// Sleeps until the lane has reached `sequence`, as a waiter of the engine does, but for ever: a
-// lost notification hangs.
+// Sleeps until the lane has reached `sequence`, as a waiter of the engine does, but without a
+// timeout, so a lost notification hangs.
 inline void wait_until(Lane& lane, std::uint64_t sequence) {
   base::Parker& parker = base::ParkerPool::acquire();
   for (;;) {
@@ -148,7 +149,7 @@ inline void wait_until(Lane& lane, std::uint64_t sequence) {
   base::ParkerPool::release(parker);
 }
 
-// Polls, and probes, until there is a fault, and returns it; ok if there is none for some seconds.
+// Polls and probes until there is a fault, and returns it; fails the test if there is none in 10 s.
 inline Status fault_of(Lane& lane) {
   const Nanoseconds end = Clock::steady().now() + 10'000'000'000;
   while (Clock::steady().now() < end) {
@@ -161,7 +162,7 @@ inline Status fault_of(Lane& lane) {
   return {};
 }
 
-// Asks as the engine does, until the lane has stopped or was given up.
+// Calls abandon() as the engine does, until the lane has stopped or the call gives up.
 inline timeline::Abandoned stop(Lane& lane) {
   const Status gone(StatusCode::kDeviceLost, "gone");
   for (;;) {

@@ -33,7 +33,7 @@ std::string name_of(On device) {
   return kNames[static_cast<int>(device)];
 }
 
-// Once as it comes, once with all that Apple's documents permit, and on a GPU of another vendor.
+// Runs once without adversities, once with all of them, and once on a GPU of another vendor.
 class MetalRecording : public MetalTest, public ::testing::WithParamInterface<On> {
  protected:
   void SetUp() override {
@@ -47,7 +47,7 @@ class MetalRecording : public MetalTest, public ::testing::WithParamInterface<On
     executable_ = nullptr;
     MetalTest::TearDown();
   }
-  // Words of memory, all of this value.
+  // Memory in which each word has this value.
   Ref<DeviceMemory> words(std::uint32_t value) {
     Ref<DeviceMemory> memory = native().memory(kWords * 4);
     std::ranges::fill(of(memory), value);
@@ -188,7 +188,7 @@ TEST_P(MetalRecording, DispatchesInFlightHaveTheirOwnArguments) {
   for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ(of(targets[i])[0], i * 3 + 12);
 }
 
-// Of one encoder: read by the first dispatch, written by the second.
+// In one encoder, the first dispatch reads the memory and the second writes it.
 TEST_P(MetalRecording, MemoryIsReadAndThenWritten) {
   const auto lane = native().lane();
   const auto x = words(5), y = words(1);
@@ -203,7 +203,7 @@ TEST_P(MetalRecording, MemoryIsReadAndThenWritten) {
   EXPECT_EQ(of(x)[7], 5u * 3 + 15 + 7);
 }
 
-// More buffers than there is room for: none of them is made, as the last would block.
+// The issue needs more buffers than there is room for. None is made, as the last would block.
 TEST_P(MetalRecording, OfSeveralBuffersIsBusyUntilThereIsRoomForAll) {
   Native in_parts({.page = 16384, .split_after = 1});
   Gate gate(in_parts);
@@ -257,7 +257,7 @@ TEST_P(MetalRecording, AReplayWritesTheBindingsThatHaveChanged) {
   run(first, 5, 0);
 }
 
-// Every command depends on the one before, of another kind, through barriers alone.
+// Every command depends on the previous command, which is of another kind, only through barriers.
 TEST_P(MetalRecording, BarriersOrderCommandsOfEveryKind) {
   const auto lane = native().lane();
   const auto x = words(5), y = words(1), z = words(0);
@@ -287,8 +287,8 @@ TEST_P(MetalRecording, BarriersOrderCommandsOfEveryKind) {
   EXPECT_EQ(of(y)[9], 103u);
 }
 
-// More commands than a command buffer should hold: several, in order, as one submission or in
-// parts.
+// More commands than a command buffer should hold go into several buffers, in order, as one
+// submission or in parts.
 TEST_P(MetalRecording, OfManyCommandsIsSplit) {
   const auto lane = native().lane();
   const auto x = words(5), y = words(1);
@@ -360,7 +360,7 @@ TEST_P(MetalRecording, GroupCountsAreReadWhenTheDispatchRuns) {
   EXPECT_EQ(of(y)[0], 15u);
 }
 
-// MSL computes fast unless it is told otherwise, and its functions are fast even so.
+// Mathematics is fast by default in MSL, and functions are fast even with safe mathematics.
 TEST_P(MetalRecording, TextsComputeAsTheirArithmeticSays) {
   constexpr std::string_view kText = R"(
     #include <metal_stdlib>
@@ -394,7 +394,7 @@ TEST_P(MetalRecording, TextsComputeAsTheirArithmeticSays) {
 }
 
 TEST_P(MetalRecording, APipelineThatTakesFewerItemsIsUnavailable) {
-  executable();  // of no process before this one
+  executable();  // none from an earlier process
   sim::metal::Options options;
   options.max_threads = 32;
   TearDown();

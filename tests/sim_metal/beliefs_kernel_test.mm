@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What programs believe of Metal and what holds: dispatches, pipelines, the language.
+// Beliefs of programs about Metal, and the facts: dispatches, pipelines, the language.
 //
 // No test: 31 (64-bit atomics by family), because the simulated compiler does not know families.
 #include <cmath>
@@ -155,7 +155,8 @@ TEST_F(KernelBeliefs, B26_ThreadgroupMemory_IsNotZero) {
   expect_misuse("threadgroup-length");
 }
 
-// 27, 28. A pipeline's limits are its own: ask maxTotalThreadsPerThreadgroup, threadExecutionWidth.
+// 27, 28. Limits differ between pipelines: read maxTotalThreadsPerThreadgroup and
+// threadExecutionWidth.
 TEST_F(KernelBeliefs, B27_Pipeline_HasLimitsOfItsOwn) {
   bool has_448 = false, has_832 = false, has_32 = false, has_64 = false;
   for (std::uint64_t seed = 1; seed <= 16; ++seed) {
@@ -361,7 +362,7 @@ TEST_F(KernelBeliefs, B33_EndlessKernel_TimesOut) {
   [state release];
 }
 
-// 37. An indirect command is not a dispatch that was recorded.
+// 37. An indirect command is not a recorded dispatch.
 class IndirectCommands : public MetalTest {
  protected:
   ~IndirectCommands() override { release(); }
@@ -429,7 +430,7 @@ class IndirectCommands : public MetalTest {
   id<MTLBuffer> target_ = nil;
 };
 
-// 37. What it binds needs useResource: in each encoder (tinygrad, graph/metal.py).
+// 37. The resources that it binds need useResource: in each encoder (tinygrad, graph/metal.py).
 TEST_F(IndirectCommands, B37_NeedUseResource) {
   make();
   EXPECT_EQ(execute(true), 0);
@@ -451,8 +452,8 @@ TEST_F(IndirectCommands, B37_OffsetsHave32Bits) {
   expect_misuse("indirect-offset");
 }
 
-// 37. On M1 and M2 it also takes other programs along, unless its encoder has dispatched something
-// with each pipeline (tinygrad, graph/metal.py:85).
+// 37. On M1 and M2 it faults, and other programs with it, unless its encoder has dispatched
+// something with each pipeline (tinygrad, graph/metal.py:85).
 TEST_F(IndirectCommands, B37_MayNeedADispatchOfEachPipeline) {
   Options options;
   options.wants_direct_dispatch = true;

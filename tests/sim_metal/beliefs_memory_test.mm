@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What programs believe of Metal and what holds: memory, hazards, residency, copies.
+// Beliefs of programs about Metal, and the facts: memory, hazards, residency, copies.
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -32,7 +32,8 @@ class MemoryBeliefs : public MetalTest {
   }
 };
 
-// 12. A buffer's dealloc autoreleases its device: who releases one needs a pool (llama.cpp#27883).
+// 12. A buffer's dealloc autoreleases its device, so a program that releases a buffer needs a pool
+//     (llama.cpp#27883).
 TEST_F(MemoryBeliefs, B12_ReleaseInAHandler_NeedsAPool) {
   begin();
   for (const bool has_pool : {true, false}) {
@@ -178,7 +179,7 @@ TEST_F(MemoryBeliefs, B15_HeapBuffers_AreUntracked) {
 }
 
 // 15. A tracked heap is one resource: encoders that use different buffers of it wait for each
-// other, which shows where the two have bytes in common.
+// other, which is visible if the buffers overlap.
 TEST_F(MemoryBeliefs, B15_TrackedHeap_IsOneResource) {
   Options options;
   options.adversities.reorder_encoders = true;
@@ -252,7 +253,7 @@ TEST_F(MemoryBeliefs, B16_Untracked_ReordersEncodersUnlessFenced) {
   [source release];
 }
 
-// 18. useResource: holds for its encoder only.
+// 18. useResource: applies only to its encoder.
 TEST_F(MemoryBeliefs, B18_UseResource_IsPerEncoder) {
   begin();
   id<MTLArgumentEncoder> arguments = nil;
@@ -302,7 +303,7 @@ TEST_F(MemoryBeliefs, B19_Shared_IsSnapshotAtCommit) {
 }
 
 // 20. didModifyRange: is not for command buffers that are committed (objc2, MTLBuffer:41).
-// 21. What the device wrote to managed memory comes by a blit, once it has completed.
+// 21. A blit copies the device's writes to managed memory to the host, when it has completed.
 TEST_F(MemoryBeliefs, B20_Managed_IsTwoCopies) {
   Options options;
   options.devices = {DeviceKind::kDiscrete};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What programs believe of Metal and what holds, one test each: order, events, handlers, failures.
+// Beliefs of programs about Metal, and the facts, one test each: order, events, handlers, failures.
 // A comment names the source. beliefs_memory_test.mm and beliefs_kernel_test.mm have the others.
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ class Beliefs : public MetalTest {};
 
 void sleep_a_little() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
 
-// 1. Apple only says that a command buffer starts after those ahead of it (ppy/veldrid#39).
+// 1. Apple only documents that command buffers start in order (ppy/veldrid#39).
 TEST_F(Beliefs, B01_Queue_CompletesOutOfOrder) {
   Options options;
   options.adversities.out_of_order = true;
@@ -31,7 +31,7 @@ TEST_F(Beliefs, B01_Queue_CompletesOutOfOrder) {
     std::atomic<int>* const count = &ended;
     std::atomic<int>* const winner = &first;
     id<MTLCommandBuffer> const gate = [queue_ commandBuffer];
-    [gate enqueue];  // holds up the others until all are there
+    [gate enqueue];  // the others wait until all are committed
     std::vector<id<MTLCommandBuffer>> all;
     for (int i = 0; i < 4; ++i) {
       id<MTLCommandBuffer> const commands = [queue_ commandBuffer];
@@ -161,7 +161,7 @@ TEST_F(Beliefs, B13_EventOfAnUnretainedBuffer_FreedInFlight) {
   expect_misuse("freed-in-flight");
 }
 
-// 6. MLX signals by hand in the handler of a failed command buffer (device.cpp:550).
+// 6. MLX sets the event in the handler of a failed command buffer (device.cpp:550).
 TEST_F(Beliefs, B06_FailedBuffer_MayNeverSignal) {
   const auto signals = [&](FailedSignals what, std::uint64_t seed) {
     Options options;
@@ -193,8 +193,8 @@ TEST_F(Beliefs, B06_FailedBuffer_MayNeverSignal) {
   EXPECT_LT(signalled, 20);
 }
 
-// 6. A later command buffer may signal a larger value, past the one that never came: the event does
-// not say that the failed one is over, or that it did its work.
+// 6. A later command buffer may signal a larger value than the signal that never came. So the event
+// does not show that the failed buffer has ended, or that it did its work.
 TEST_F(Beliefs, B06_LaterBuffer_SignalsPastTheFailedOne) {
   begin();
   id<MTLSharedEvent> const event = [device_ newSharedEvent];
@@ -218,7 +218,7 @@ TEST_F(Beliefs, B06_LaterBuffer_SignalsPastTheFailedOne) {
   [event release];
 }
 
-// 6. What waits for the failed one runs once a handler has set the value by hand (MLX,
+// 6. Work that waits for the failed buffer runs once a handler has set the value (MLX,
 // device.cpp:550).
 TEST_F(Beliefs, B06_Handler_SetsTheValueByHand) {
   begin();
@@ -342,8 +342,8 @@ TEST_F(Beliefs, B11_Wait_ReturnsAfterHandlers) {
   }
 }
 
-// 11. A handler that needs a lock of the thread that waits for it: neither goes on. The simulation
-// reports it; the handler gives up here so that the test ends.
+// 11. A handler that needs a lock of the thread that waits for it deadlocks. The simulation reports
+// it; this handler stops after the report, so that the test ends.
 TEST_F(Beliefs, B11_WaitUnderALockOfAHandler_Deadlocks) {
   Options options;
   options.wait_timeout = 50'000'000;
@@ -369,7 +369,7 @@ TEST_F(Beliefs, B11_WaitUnderALockOfAHandler_Deadlocks) {
   expect_misuse("wait-blocks-handler");
 }
 
-// 11. A handler may lock what nobody holds while he waits, and takes its time.
+// 11. A handler may take a lock that no waiting thread holds, and may run long.
 TEST_F(Beliefs, B11_HandlerThatLocks_IsNoMisuse) {
   Options options;
   options.adversities.late_handlers = true;
@@ -414,7 +414,7 @@ TEST_F(Beliefs, B35_Fault_HasVictims) {
   [gate release];
 }
 
-// 35. After too many faults the system ignores what the process submits (flutter#127151).
+// 35. After too many faults the system ignores the submissions of the process (flutter#127151).
 TEST_F(Beliefs, B35_ManyFaults_RevokeTheProcess) {
   Options options;
   options.faults_until_revoked = 2;

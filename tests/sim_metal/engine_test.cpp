@@ -133,7 +133,7 @@ TEST_F(Engine, OutOfOrder_CompletesInAnotherOrder) {
     std::atomic<int> ended = 0;
     std::vector<int> order(8);
     const auto blocker = queue_->make_command_buffer(true);
-    blocker->enqueue();  // holds up the others until all are there
+    blocker->enqueue();  // the others wait until all are committed
     for (int i = 0; i < 7; ++i) {
       all.push_back(queue_->make_command_buffer(true));
       add_pass(*all.back(), Fill{buffer(64), 0, 64, 1});
@@ -213,7 +213,7 @@ TEST_F(Engine, Managed_IsTwoCopies) {
   commands->commit();
   commands->wait_until_completed();
   EXPECT_EQ(result->host()[7], std::byte{3});
-  EXPECT_NE(result->host()[8], std::byte{3});  // not told of
+  EXPECT_NE(result->host()[8], std::byte{3});  // without didModifyRange:
   EXPECT_EQ(managed->host()[32], std::byte{9});
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the headers bring that programs have from no other: a compilation is the test.
+// Declarations that programs get only from these headers. The compilation is the test.
 #include <IOSurface/IOSurfaceRef.h>
 // After it, as QuartzCore's headers of metal-cpp have them.
 #include <CoreGraphics/CGColorSpace.h>

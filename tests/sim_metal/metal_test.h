@@ -37,7 +37,7 @@ class MetalTest : public ::testing::Test {
     device_ = MTLCreateSystemDefaultDevice();
     queue_ = [device_ newCommandQueue];
   }
-  // Called by begin() and at the end of the test: nothing was misused, and nothing is left.
+  // Called by begin() and at the end of the test. Checks that there was no misuse and no leak.
   void end() {
     if (!std::exchange(has_begun_, false)) return;
     [queue_ release];
@@ -49,7 +49,7 @@ class MetalTest : public ::testing::Test {
       EXPECT_EQ(end.misuse, "");
     }
   }
-  // The test breaks this rule, once or more, and no other.
+  // The test violates this rule, at least once, and no other rule.
   void expect_misuse(const char* rule) {
     EXPECT_TRUE(has_misuse(rule)) << "reported: " << misuse_text();
     is_clean_ = false;
@@ -110,7 +110,7 @@ class MetalTest : public ::testing::Test {
     [made release];
     return state;
   }
-  // One dispatch of one group, with `target` at index 0.
+  // Dispatches one group, with `target` at index 0.
   void run(id<MTLComputePipelineState> state, id<MTLBuffer> target, NSUInteger threads = 1) {
     id<MTLCommandBuffer> const commands = [queue_ commandBuffer];
     id<MTLComputeCommandEncoder> const encoder = [commands computeCommandEncoder];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Prints what calls cost that do nothing on a device.
+// Prints the cost of calls that do nothing on a device.
 #import <Foundation/Foundation.h>
 #import <Metal/Metal.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Apple's sample "Performing Calculations on a GPU" has the functions of C from this header alone.
+// Apple's sample "Performing Calculations on a GPU" gets the functions of C only from this header.
 #import <Metal/Metal.h>
 
 extern "C" int metal_header_brings_c() {

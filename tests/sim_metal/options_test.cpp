@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the variables HALYARD_SIM_METAL_* ask of the simulated framework, and its report.
+// The variables HALYARD_SIM_METAL_* of the simulated framework, and its report.
 #include "simulation/metal/framework/options.h"
 
 #include <gtest/gtest.h>

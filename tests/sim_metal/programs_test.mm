@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What programs of others rely on: the calls that they make and Metal takes. Each test names one.
+// Calls that programs of others rely on. Each test names a program.
 #include <dispatch/dispatch.h>
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ class MetalPrograms : public MetalTest {
     dispatch_release(data);
     return made;
   }
-  // What the function f of `library` stores at index 0 of a buffer of zeros.
+  // The value that the function f of `library` stores at index 0 of a buffer of zeros.
   float result_of(id<MTLLibrary> library) {
     id<MTLFunction> const function = [library newFunctionWithName:@"f"];
     id<MTLComputePipelineState> const state = [device_ newComputePipelineStateWithFunction:function
@@ -78,8 +78,8 @@ constexpr char kIncrement[] = R"(
     x[i] = x[i] * 2 + by;
   })";
 
-// tinygrad, runtime/graph/metal.py: it releases each command that it was given and later asks the
-// buffer for the same one to change its arguments.
+// tinygrad, runtime/graph/metal.py: it releases each command that it got, and later requests the
+// same command from the buffer to change its arguments.
 TEST_F(MetalPrograms, IndirectCommand_IsAnObjectOfItsOwnEachTime) {
   begin();
   id<MTLIndirectCommandBuffer> const commands = indirect_commands(1);
@@ -135,7 +135,7 @@ TEST_F(MetalPrograms, IndirectCommands_RunInOrderOfTheirBarriersAndKeepLaterArgu
   }
 }
 
-// The macros by which a text sees how it is compiled.
+// The macros that show a text how it is compiled.
 constexpr char kMacros[] = R"(
   #ifndef __FAST_MATH__
   #define __FAST_MATH__ 0
@@ -190,7 +190,7 @@ TEST_F(MetalPrograms, DefaultLibrary_IsAFileBesideTheProgram) {
   [library release];
 }
 
-// tinygrad, runtime/support/objc.py: no pool, and a release of what was autoreleased. Apple's
+// tinygrad, runtime/support/objc.py: it has no pool, and releases autoreleased objects. Apple's
 // runtime ends the pool of a thread with the thread, not by exit() on the main thread.
 TEST(MetalProgramsDeathTest, ExitOnTheMainThread_ReleasesNothingThatWasAutoreleased) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");

@@ -18,7 +18,7 @@ struct Traveller {
   bool is_over = false;
 };
 
-// Touches much of the stack, which AddressSanitizer has to know as that of the fiber.
+// Touches much of the stack, which AddressSanitizer must know as the fiber's stack.
 [[gnu::noinline]] int use_stack(int depth) {
   volatile char bytes[512];
   std::memset(const_cast<char*>(bytes), depth, sizeof bytes);
@@ -36,8 +36,8 @@ void travel(void* argument) {
   Fiber::switch_to(*its.self, *its.home, /*last=*/true);
 }
 
-// Each thread ends before the next one resumes the fiber, and an idle one takes its place: nothing
-// of the former may be used any more.
+// Each thread ends before the next thread resumes the fiber, and an idle thread takes its place. So
+// nothing of the ended thread may be used.
 TEST(Fiber, GoesOnInAnotherThread) {
   Traveller its;
   Fiber fiber(&travel, &its);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The Objective-C runtime: messages, classes, blocks, pools, counts, and what it reports.
+// The Objective-C runtime: messages, classes, blocks, pools, counts, and reports.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -128,7 +128,7 @@ std::vector<std::pair<objc::Misuse, std::string>>& noticed() {
   return all;
 }
 
-// Collects what the runtime notices while it lives.
+// Collects the misuse that the runtime reports during its lifetime.
 struct Noticing {
   Noticing() {
     noticed().clear();

@@ -68,9 +68,9 @@ TEST(SimulateMetal, PlansHaveEveryFaultDeviceAndNeighbour) {
               shared && heaps);
 }
 
-// Each was a deadlock, a livelock, a crash or wrong contents: a failed command buffer that
-// signalled past its wait, a listener called for what was reached, an effect of a refused
-// submission outside a scope, a wait on the device that ended as time leapt, and writes that
+// Each seed was a deadlock, a livelock, a crash or wrong contents: a failed command buffer that
+// signalled past its wait, a listener called for a value already reached, an effect of a refused
+// submission outside a scope, a wait on the device that timed out as time leapt, and writes that
 // another device did not see.
 TEST(SimulateMetal, SeedsThatHaveFoundDefectsPass) {
   for (const std::uint64_t seed : {4567, 6415, 15809, 17789, 21375, 21837, 27865, 28613}) {
@@ -79,7 +79,7 @@ TEST(SimulateMetal, SeedsThatHaveFoundDefectsPass) {
   }
 }
 
-// Does something at the first message that the driver sends to Metal.
+// Calls a function at the first message that the driver sends to Metal.
 class AtFirstMessage final : public base::CallObserver {
  public:
   explicit AtFirstMessage(std::function<void()> action) : action_(std::move(action)) {
@@ -113,7 +113,8 @@ TEST(SimulateMetal, FindsMisuseOfMetal) {
               ::testing::ExitedWithCode(1), "misuses Metal: planted: by this test");
 }
 
-// Work that waits for what the world knows nothing of, on plans in which nothing ends a wait.
+// Work that waits for a semaphore that the world does not know, in plans in which nothing ends such
+// a wait.
 TEST(SimulateMetal, FindsWorkThatWaitsForEver) {
   const auto forget = [] {
     for (std::uint64_t k = 0; k < 100; ++k) {

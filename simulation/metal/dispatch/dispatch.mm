@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// <dispatch/dispatch.h>. Its objects are of Objective-C classes, so that dispatch_release() and -release are
-// one.
+// <dispatch/dispatch.h>. Its objects are Objective-C objects, so dispatch_release() and -release do
+// the same.
 #include <atomic>
 #include <climits>
 #include <cstdlib>
@@ -33,7 +33,7 @@ struct TimedCondition {
     epoch.fetch_add(1, std::memory_order_relaxed);
     halyard::base::futex_wake(epoch, INT_MAX);
   }
-  // False: the time was over.
+  // Returns false after the time.
   template <class Holds>
   bool wait(gpu::Lock& lock, dispatch_time_t until, Holds holds) {
     while (!holds()) {
@@ -134,7 +134,7 @@ dispatch_queue_attr_t _halyard_dispatch_queue_concurrent = nil;
 const dispatch_block_t _dispatch_data_destructor_free = ^{
 };
 
-// Before any code of the program, behind the registration of this library's classes.
+// Runs before any code of the program, and after the registration of this library's classes.
 __attribute__((constructor(102))) static void make_attributes() {
   _halyard_dispatch_queue_concurrent = [OS_dispatch_queue_attr_object new];
 }
@@ -251,7 +251,7 @@ dispatch_semaphore_t dispatch_semaphore_create(intptr_t value) {
 }
 intptr_t dispatch_semaphore_signal(dispatch_semaphore_t semaphore) {
   auto* const one = static_cast<OS_dispatch_semaphore_object*>(semaphore);
-  [one retain];  // a waiter that is let go may release the last reference
+  [one retain];  // a released waiter may drop the last reference
   {
     const gpu::Lock lock(one->changed.mutex);
     ++one->value;

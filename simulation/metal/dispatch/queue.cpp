@@ -14,7 +14,7 @@ extern "C" void objc_autoreleasePoolPop(void* token);
 
 namespace halyard::inline v0::sim::dispatch {
 namespace {
-// Beyond these, work waits for a thread.
+// If so many threads are busy, work waits.
 constexpr std::size_t kMaxThreads = 64;
 }  // namespace
 
@@ -24,17 +24,17 @@ struct Pool {
   std::deque<Queue*> ready;  // once for each item that may start
   std::vector<std::unique_ptr<base::Thread>> threads;
   std::size_t idle = 0;
-  std::size_t coming = 0;  // threads that have not looked for work yet
+  std::size_t coming = 0;  // started threads that have not checked for work yet
   bool ends = false;
   std::vector<std::pair<std::uint64_t, Queue*>>
-      current;  // what each thread runs, the innermost last
+      current;  // the items that each thread runs, innermost last
 
   static Pool& instance() {
     static auto* const one = new Pool;
     return *one;
   }
 
-  // Hands what may start to threads.
+  // Makes the first item available to a thread if it may start.
   void start(gpu::Lock& lock, Queue& queue);
   void loop();
   bool run_one(gpu::Lock& lock);
@@ -92,7 +92,7 @@ void Pool::start(gpu::Lock&, Queue& queue) {
 void Pool::run(gpu::Lock& lock, Queue& queue, const Queue::Item& item) {
   ++queue.running_;
   queue.barrier_runs_ = item.is_barrier;
-  start(lock, queue);  // what may run beside it
+  start(lock, queue);  // items that may run concurrently
   current.emplace_back(base::this_thread(), &queue);
   lock.unlock();
   void* const pool = objc_autoreleasePoolPush();
@@ -179,7 +179,7 @@ void end_threads() {
     const gpu::Lock lock(pool.mutex);
     pool.ends = true;
     pool.changed.notify_all();
-    threads = std::exchange(pool.threads, {});  // what these ran may have started others
+    threads = std::exchange(pool.threads, {});  // their work may have started other threads
   } while (!threads.empty());
   const gpu::Lock lock(pool.mutex);
   pool.ends = false;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Queues of work and the threads that run it. Queues share a few threads: one more starts where work waits
-// and all of them are busy, as work may wait for other work.
+// Queues of work and the threads that run it. All queues share a few threads. If all are busy and
+// work waits, another thread starts, because running work may depend on waiting work.
 //
-// Any thread may call any of it.
+// Any thread may call any function.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ using Function = void (*)(void* context);
 
 class Queue {
  public:
-  // Counted by the work in it, beside its owner.
+  // Reference-counted: the creator and all queued work hold references.
   static Queue* create(std::string label, bool is_concurrent);
   void retain() noexcept;
   void release() noexcept;
@@ -36,12 +36,13 @@ class Queue {
     bool is_barrier;
   };
   Queue(std::string label, bool is_concurrent);
-  // Of the pool's lock: whether the first item may run beside what runs.
+  // True if the first item may run concurrently with the running items. The caller holds the pool's
+  // lock.
   bool may_start() const noexcept;
 
   const std::string label_;
   const bool is_concurrent_;
-  // Under the pool's lock.
+  // Guarded by the pool's lock.
   std::size_t users_ = 1;
   std::deque<Item> items_;
   std::size_t running_ = 0;
@@ -49,7 +50,7 @@ class Queue {
   bool is_ready_ = false;  // a serial queue waits for a thread
 };
 
-// Ends the threads; the work that is queued runs first. Later work starts new ones.
+// Runs all queued work, then ends the threads. Later work starts new threads.
 void end_threads();
 
 }  // namespace halyard::inline v0::sim::dispatch

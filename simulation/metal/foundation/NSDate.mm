@@ -14,7 +14,7 @@
 
 namespace {
 
-// From 1970 to 2001, in seconds.
+// The seconds from 1970 to 2001.
 constexpr double kReference = 978307200;
 
 double seconds_since_reference() {

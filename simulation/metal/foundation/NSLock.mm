@@ -60,7 +60,7 @@ Nanoseconds deadline_of(NSDate* limit) {
   [name_ release];
   [super dealloc];
 }
-// Only the owner stores its own number, so that a relaxed load tells it whether it is the owner.
+// Only the owner stores its own number, so a thread can test its ownership with a relaxed load.
 - (void)lock {
   const std::uint64_t self_number = base::this_thread();
   if (owner_.load(std::memory_order_relaxed) != self_number) {

@@ -237,7 +237,7 @@ HALYARD_OBJC_ALIAS(_NSConcreteGlobalBlock, __NSGlobalBlock__);
 - (void)drain {
   [self release];
 }
-// The pool ends before its own object, which is in none.
+// The pool ends before its object is deallocated; the object itself is in no pool.
 - (void)dealloc {
   objc_autoreleasePoolPop(token_);
   [super dealloc];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Texts: UTF-8, in a std::string, or what the compiler made of a literal.
+// NSString: UTF-8 in a std::string, or the compiler's data of a literal.
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
@@ -96,7 +96,7 @@ std::string from_utf16(const char16_t* units, std::size_t count) {
   return text;
 }
 
-// False: the bytes are no text of that encoding.
+// Returns false if the bytes are not valid in the encoding.
 bool decode(const void* bytes, std::size_t size, NSStringEncoding encoding, std::string& text) {
   const std::string_view raw(static_cast<const char*>(bytes), size);
   switch (encoding) {
@@ -183,7 +183,7 @@ static HalyardString* make(std::string text) {
 }
 
 @implementation NSString
-// alloc of the abstract class gives an object of the concrete one, before it is initialized.
+// alloc of the abstract class returns an uninitialized object of the concrete class.
 + (instancetype)alloc {
   if (self == [NSString class] || self == [NSMutableString class]) return (id)[HalyardString alloc];
   return [super alloc];
@@ -435,7 +435,7 @@ static HalyardString* make(std::string text) {
 }
 @end
 
-// What the compiler writes for @"...": its bytes, or UTF-16 where they are not ASCII (clang, CGObjCMac).
+// The compiler's data for @"...": ASCII bytes, otherwise UTF-16 (clang, CGObjCMac).
 @interface NSConstantString : NSString {
   int flags_;
   const char* bytes_;

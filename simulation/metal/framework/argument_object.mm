@@ -64,7 +64,7 @@
   const NSUInteger stride = (length_ + alignment_ - 1) / alignment_ * alignment_;
   [self setArgumentBuffer:buffer offset:start + element * stride];
 }
-// Where the member is in the host's memory; null after a report.
+// The member's address in the host's copy; null after a report.
 - (std::byte*)memberAt:(NSUInteger)index pointer:(bool)is_pointer what:(const char*)what {
   if (target_ == nullptr) {
     metal::report("argument-buffer", std::string(what) + " without an argument buffer");
@@ -81,7 +81,7 @@
                                         (is_pointer ? "\" is no buffer" : "\" is a buffer"));
     return nullptr;
   }
-  // Blocks beside it in the buffer may be in use: the GPU reads no byte of this one.
+  // Other blocks of the buffer may be in use, but no command in flight may bind this block.
   if (target_->in_flight.load() != 0 &&
       metal::Queue::is_bound_in_flight(*target_, target_offset_, target_offset_ + length_)) {
     metal::report("argument-in-flight", std::string(what) + ": " + target_->text() +

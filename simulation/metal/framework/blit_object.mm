@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What all encoders do, and MTLBlitCommandEncoder.
+// The common functions of all encoders, and MTLBlitCommandEncoder.
 #include <cstring>
 #include <utility>
 
@@ -8,7 +8,7 @@
 
 namespace {
 
-// True if the range is inside of the buffer; Metal's assertion ends the process otherwise.
+// True if the range is inside the buffer; otherwise Metal's assertion ends the process.
 bool is_inside(const metal::Resource& resource, NSUInteger offset, NSUInteger length,
                const char* what) {
   if (offset <= resource.length() && length <= resource.length() - offset) return true;
@@ -46,7 +46,7 @@ void check_multiple_of_4(NSUInteger number, const char* what) {
   const bool is_compute = [self isKindOfClass:[SimulatedMetalComputeEncoder class]];
   metal::count_destroyed(is_compute ? metal::Class::kComputeEncoder : metal::Class::kBlitEncoder);
   if (pass_ != nullptr) {
-    // Metal's own words (wgpu-hal, metal/command.rs:1286).
+    // The text is Metal's (wgpu-hal, metal/command.rs:1286).
     metal::fail_assertion("encoder-not-ended", "Command encoder released without endEncoding");
     commands_->open_encoder_ = nil;
   }
@@ -181,7 +181,7 @@ void check_multiple_of_4(NSUInteger number, const char* what) {
   pass->commands.emplace_back(metal::Synchronize{what});
 }
 - (void)resetCommandsInBuffer:(id<MTLIndirectCommandBuffer>)buffer withRange:(NSRange)range {
-  // At once: the commands of a buffer that is in flight are copied when they are encoded.
+  // Reset at once: passes in flight have copies of the commands, made when they were encoded.
   if ([self pass:"resetCommandsInBuffer:"] != nullptr) [buffer resetWithRange:range];
 }
 - (void)optimizeIndirectCommandBuffer:(id<MTLIndirectCommandBuffer>)buffer

@@ -15,7 +15,7 @@ metal::Storage storage_of(MTLResourceOptions options) {
 }
 NSUInteger hazard_mode(MTLResourceOptions options) { return (options >> 8) & 3; }
 
-// What Apple GPUs align buffers of heaps to.
+// The alignment of buffers in heaps on Apple GPUs.
 constexpr std::size_t kHeapAlignment = 256;
 
 }  // namespace

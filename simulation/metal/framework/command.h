@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What encoders record: passes of commands, and the waits and signals between them. A command
-// keeps the resources' memory, not the program's objects.
+// The recorded form of a command buffer: passes of commands, and the waits and signals between
+// them. A command keeps its resources' memory alive, but not the program's objects.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct Size3 {
 inline constexpr std::size_t kBufferSlots = 31;
 inline constexpr std::size_t kThreadgroupSlots = 31;
 
-// What is set for one [[buffer(n)]]: a resource, or bytes that were copied.
+// The argument for one [[buffer(n)]]: a resource, or copied bytes.
 struct Binding {
   ResourcePointer resource;
   std::uint64_t offset = 0;
@@ -39,14 +39,14 @@ struct Binding {
 
 struct Dispatch {
   std::shared_ptr<const Pipeline> pipeline;
-  std::vector<Binding> bindings;  // by slot; those after the last that is set are absent
+  std::vector<Binding> bindings;  // by slot, up to the last that is set
   std::vector<std::uint32_t> threadgroup_lengths;
   Size3 grid;  // threads, or groups
   bool is_in_groups = true;
   Size3 group;
   ResourcePointer indirect;  // the number of groups is three uint32_t at this offset
   std::uint64_t indirect_offset = 0;
-  bool lacks_pipeline = false;  // an indirect command that Options::wants_direct_dispatch fails
+  bool lacks_pipeline = false;  // fails by Options::wants_direct_dispatch
 };
 struct Copy {
   ResourcePointer source;
@@ -64,14 +64,14 @@ struct Fill {
 struct Synchronize {
   ResourcePointer resource;
 };
-// All dispatches before it end before those after it begin; with resources, only those that use
-// one of them.
+// All earlier dispatches end before any later dispatch begins. With resources, this holds only for
+// dispatches that use one of them.
 struct Barrier {
   std::vector<ResourcePointer> resources;
 };
 using Command = std::variant<Dispatch, Copy, Fill, Synchronize, Barrier>;
 
-// useResource:, useHeap: of an encoder. Holds for the commands after the first `from`.
+// useResource: or useHeap: of an encoder. It applies to all commands except the first `from`.
 struct Use {
   ResourcePointer resource;
   Access access = kReadAccess;
@@ -87,20 +87,20 @@ enum class PassState : std::uint8_t {
   kFaulted = 4
 };
 
-// What one encoder has recorded.
+// The commands that one encoder has recorded.
 struct Pass {
   bool is_compute = false;
   bool is_concurrent = false;
-  bool is_barrier = false;  // barrierAfterQueueStages: it waits for all earlier passes of the queue
+  bool is_barrier = false;  // barrierAfterQueueStages: waits for all earlier passes of the queue
   std::string label;
   std::vector<std::string> signposts;
   std::vector<Command> commands;
   std::vector<Use> uses;
   std::vector<std::shared_ptr<Fence>> waits, updates;
   PassState state = PassState::kPending;
-  // Where the times of begin and end go, in nanoseconds: counter samples at stage boundaries.
+  // Receive the times of begin and end, in nanoseconds, for counter samples at stage boundaries.
   std::vector<std::function<void(std::uint64_t)>> begin_samples, end_samples;
-  // Every resource that a command names, once, with what is done to it. Made by end().
+  // Every resource that a command names, once, with its access. Computed by end().
   struct Touch {
     ResourcePointer resource;
     Access access = kNoAccess;
@@ -129,12 +129,13 @@ void touch(const Dispatch& dispatch, std::vector<Pass::Touch>& touched);
 // True if one of the passes must wait for the other because Metal tracks a resource that both use.
 bool have_hazard(const Pass& a, const Pass& b);
 
-// Reports what is wrong with a dispatch as the encoder sees it: slots that are not set, offsets
-// that the device's family does not align to, group sizes. False if nothing of it can run.
+// Checks a dispatch when it is encoded, and reports unset slots, offsets that are misaligned for
+// the device's family, and wrong group sizes. Returns false if it cannot run.
 bool check(const Dispatch& dispatch, const Device& device);
 
-// Executes the commands of a pass as a device would. The State is not locked. `resident`: what
-// residency sets of the queue and of the command buffer hold. Returns the fault that ended it.
+// Executes the commands of a pass as a device would. `resident`: the contents of the residency sets
+// of the queue and the command buffer. Returns the fault that ended the pass. The caller does not
+// hold State::mutex.
 Error execute(Pass& pass, const std::vector<ResourcePointer>& resident);
 
 }  // namespace halyard::inline v0::sim::metal

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The program's side of a command buffer: making it, its place in the queue, waiting for it.
+// The functions of command buffers that the program calls: creation, enqueue, commit and waits.
 #include <algorithm>
 #include <string>
 #include <thread>
@@ -12,7 +12,7 @@
 namespace halyard::inline v0::sim::metal {
 namespace {
 
-// The resources that a command buffer names, each once.
+// Collects the resources of a command buffer, each once.
 std::vector<ResourcePointer> resources_of(const CommandBuffer& buffer) {
   std::vector<ResourcePointer> all;
   for (const Item& item : buffer.items) {
@@ -143,7 +143,7 @@ void CommandBuffer::wait_until_scheduled() {
 void CommandBuffer::wait_until_completed() {
   gpu::Lock lock(state().mutex);
   const auto is_over = [&] { return completed_handlers_ran; };
-  // A handler may wait for what the waiting thread has locked (pytorch#193464).
+  // A handler may need a lock that the waiting thread holds (pytorch#193464).
   bool is_told = false;
   while (!state().progress.wait_until(lock, gpu::now() + options().wait_timeout, is_over)) {
     if (completing == std::thread::id() || std::exchange(is_told, true)) continue;

@@ -12,12 +12,12 @@
 
 namespace {
 
-// A file or data that newLibraryWithURL: and newLibraryWithData: take instead of Apple's metallib,
-// whose code only Apple's GPUs run: a line of these words and options of Apple's compiler, then
-// text in the Metal Shading Language.
+// The first words of the files and data that newLibraryWithURL: and newLibraryWithData: accept
+// instead of a metallib, whose code only Apple's GPUs run. The line continues with options of
+// Apple's compiler; then follows text in the Metal Shading Language.
 constexpr std::string_view kTextLibrary = "MTLB halyard text";
 
-// Reads the options of that line. False, and the option, if there is one that is not known.
+// Reads the options of that line. Returns false, and the option, if an option is unknown.
 bool read_flags(std::string_view line, MTLCompileOptions* options, std::string_view* unknown) {
   while (!line.empty()) {
     const std::size_t length = std::min(line.find(' '), line.size());
@@ -96,7 +96,7 @@ SimulatedMetalLibrary* new_library(SimulatedMetalDevice* device, const std::stri
     return nil;
   }
   if (!result.log.empty() || all.compile_warnings) {
-    // The library is good: error says only that there are warnings.
+    // The library is valid; the error only contains warnings.
     set_error(error, library_error(MTLLibraryErrorCompileWarning,
                                    result.log.empty() ? "program_source: warning" : result.log));
   }
@@ -176,8 +176,8 @@ SimulatedMetalLibrary* new_library(SimulatedMetalDevice* device, const std::stri
 - (id<MTLLibrary>)newDefaultLibrary {
   return [self newDefaultLibraryWithBundle:[NSBundle mainBundle] error:nil];
 }
-// The file default.metallib, as Xcode names it, in the bundle's resources: for a program without a
-// bundle in its own folder.
+// The file default.metallib, Xcode's name, in the bundle's resources or, for a program without a
+// bundle, in its folder.
 - (id<MTLLibrary>)newDefaultLibraryWithBundle:(NSBundle*)bundle error:(NSError**)error {
   const std::string path = metal::text([bundle resourcePath]) + "/default.metallib";
   return [self newLibraryWithFile:metal::string(path) error:error];

@@ -116,7 +116,7 @@ metal::Size3 size_of(MTLSize size) { return {size.width, size.height, size.depth
     return;
   }
   if (!metal::check(dispatch, *commands_->queue_->device_->device_)) {
-    // Nothing of it can run: a device would do anything.
+    // The dispatch cannot run; on a device its effect would be undefined.
     return;
   }
   pass->commands.emplace_back(std::move(dispatch));
@@ -225,7 +225,7 @@ metal::Size3 size_of(MTLSize size) { return {size.width, size.height, size.depth
       metal::fail_assertion("nil-pipeline", "executeCommandsInBuffer: a command has no pipeline");
       continue;
     }
-    // What it binds is not bound by the encoder: it needs useResource: as pointers do.
+    // Resources that an indirect command binds need useResource:, as pointers do.
     for (const metal::Binding& binding : dispatch.bindings) {
       if (binding.resource == nullptr || commands->inherits_buffers_) continue;
       bool is_used = false;
@@ -259,7 +259,7 @@ metal::Size3 size_of(MTLSize size) { return {size.width, size.height, size.depth
   (void)buffer;
   (void)index;
   (void)barrier;
-  // supportsCounterSampling: says so.
+  // supportsCounterSampling: returns NO for these points.
   metal::fail_assertion("counter-sampling", "sampleCountersInBuffer: this device samples counters "
                                             "at stage boundaries only");
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The classes by which a program describes what it wants. Their properties are synthesized;
-// defaults are Apple's.
+// The descriptor classes. Their properties are synthesized; the defaults are Apple's.
 #include <cstring>
 
 #include "simulation/metal/framework/device_objects.h"
@@ -400,7 +399,7 @@ MTLFunctionConstant* new_function_constant(const msl::FunctionConstant& constant
 
 namespace {
 
-// The elements of an attachment array: made when asked for, released with the array.
+// The elements of an attachment array: made on first use, released with the array.
 template <class Element>
 Element* element_at(std::vector<Element*>& all, NSUInteger index) {
   if (index >= metal::kSampleAttachments) return nil;

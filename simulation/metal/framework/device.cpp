@@ -61,8 +61,8 @@ void run_later_worker() {
 }  // namespace
 
 Error make_error(ErrorCode code, const std::string& detail) {
-  // The sentences of macOS, as programs print them in their issues (pytorch#144634, mlx#479,
-  // flutter#127151, omlx#1387).
+  // The texts of macOS, as quoted in issues of programs (pytorch#144634, mlx#479, flutter#127151,
+  // omlx#1387).
   const char* text = "";
   switch (code) {
     case ErrorCode::kNone:

@@ -20,7 +20,7 @@ std::size_t page_size() {
   return size != 0 ? size : static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// MTLArchitecture is of Metal's own making.
+// The name in MTLArchitecture.
 std::string architecture_of(const metal::Device& device) {
   return device.is_unified() ? "applegpu_g13g" : "halyard_simulated_mac2";
 }
@@ -189,7 +189,7 @@ halyard::base::Atomic<std::uint64_t> next_number{1};
     return nil;
   }
   std::memcpy(resource.host(), bytes, length);
-  // The bytes are there on both sides.
+  // Host and device both get the bytes.
   if (resource.storage() == metal::Storage::kManaged) {
     resource.did_modify({0, length});
     resource.upload();

@@ -13,7 +13,7 @@
 @interface SimulatedMetalResidencySet : SimulatedMetalObject <MTLResidencySet> {
  @public
   halyard::sim::gpu::Mutex mutex_;
-  std::vector<id> pending_;  // retained; what the program sees
+  std::vector<id> pending_;  // retained; the program's view
   std::vector<metal::ResourcePointer> committed_;
 }
 @end

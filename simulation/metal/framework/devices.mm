@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Metal's functions: the list of devices, the observers of a removal, and captures.
+// Metal's functions: the list of devices, observers of removals, and captures.
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace {
 
-// By Device. Outlives all: Metal's devices are never freed.
+// Objects by Device. Never destroyed, because Metal's devices are never freed.
 struct Objects {
   halyard::sim::gpu::Mutex mutex;
   std::vector<SimulatedMetalDevice*> all;
@@ -21,7 +21,7 @@ Objects& objects() {
   return *one;
 }
 
-// What the Objective-C runtime notices stands in the same report. Sends no messages.
+// Puts misuse that the Objective-C runtime detects into the same report. Sends no messages.
 void report_object_misuse(halyard::sim::objc::Misuse misuse, const std::string& text) {
   using halyard::sim::objc::Misuse;
   switch (misuse) {
@@ -56,7 +56,7 @@ SimulatedMetalDevice* object_of(Device& device) {
 }
 
 void forget_device_objects() {
-  // Listeners' threads, with what they still hold.
+  // Ends the listeners' threads, which release their references.
   dispatch::end_threads();
   const gpu::Lock lock(objects().mutex);
   for (SimulatedMetalDevice* const object : objects().all) {

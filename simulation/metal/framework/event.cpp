@@ -10,10 +10,10 @@
 namespace halyard::inline v0::sim::metal {
 namespace {
 
-// How late a listener learns of a store of the host.
+// The delay of a listener's notification after a store by the host.
 constexpr Nanoseconds kListenerDelay = 20'000'000;
 
-// The State is locked.
+// The caller holds State::mutex.
 bool raise(Event& event, std::uint64_t value, const char* by, Notifications& due) {
   if (value <= event.value) {
     report("event-not-larger", "a " + std::string(by) + " of event " +
@@ -32,7 +32,7 @@ bool raise(Event& event, std::uint64_t value, const char* by, Notifications& due
   return true;
 }
 
-// The State is locked. Moves what waits for the next signal of a device to `due`.
+// Moves the delayed notifications of host stores to `due`. The caller holds State::mutex.
 void take_late(Notifications& due) {
   for (auto& function : std::exchange(state().late_notifications, {})) {
     due.push_back(std::move(function));

@@ -43,7 +43,7 @@
                atValue:(uint64_t)value
                  block:(MTLSharedEventNotificationBlock)block {
   if (listener == nil || block == nil) return;
-  // The block cannot be taken back: it holds the event and the listener until it is called.
+  // The block cannot be cancelled: it retains the event and the listener until it is called.
   struct Notification {
     Notification(SimulatedMetalSharedEvent* event, MTLSharedEventListener* listener,
                  MTLSharedEventNotificationBlock block)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Executes passes: copies, fills, and dispatches by the msl library.
+// Executes passes: copies, fills, and dispatches, which the msl library runs.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -20,7 +20,7 @@ Error freed(const Resource& resource) {
   return make_error(ErrorCode::kInvalidResource, resource.text());
 }
 
-// What a kernel may reach by pointers, and what the program is told about it.
+// Finds the resources that a kernel may access through pointers, and reports wrong accesses.
 class Observer final : public msl::Observer {
  public:
   Observer(const Pass& pass, std::size_t command, const Dispatch& dispatch,
@@ -48,7 +48,8 @@ class Observer final : public msl::Observer {
     if (best.residency != msl::Residency::kUnknown) return best;
     const Place place = place_of(address);
     if (place.text.empty()) return best;
-    // Not the whole heap: others of its buffers may be declared. 16 bytes: the widest access.
+    // Only 16 bytes, the widest access, and not the whole heap, because other buffers of it may be
+    // declared.
     if (place.is_heap) return {address, address + 16, msl::Residency::kNotDeclared};
     return {place.begin, place.end, msl::Residency::kNotDeclared};
   }
@@ -207,13 +208,13 @@ bool uses_one_of(const Command& command, const std::vector<ResourcePointer>& res
   });
 }
 
-// An order of a concurrent pass that its barriers permit: a dispatch may pass an earlier one unless
-// a barrier between them orders both. By the seed.
+// An order of a concurrent pass, by the seed: a dispatch may overtake an earlier dispatch unless a
+// barrier between them orders both.
 std::vector<std::size_t> permitted_order(const Pass& pass) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < pass.commands.size(); ++i) {
     if (std::holds_alternative<Barrier>(pass.commands[i])) continue;
-    // The command may go to any place after the last one that it must follow.
+    // The command may be placed anywhere after the last command that must precede it.
     std::size_t first = 0;
     for (std::size_t place = order.size(); place > 0; --place) {
       const std::size_t earlier = order[place - 1];

@@ -21,7 +21,7 @@ __attribute__((constructor)) void prepare_process() {
   pthread_atfork(&before_fork, &in_parent, &in_child);
 }
 
-// Nothing is freed, because threads of queues may still run, and the program may still call.
+// Nothing is freed, because queues' threads may still run, and the program may still call Metal.
 __attribute__((destructor)) void report_at_exit() {
   if (state().is_child.load()) return;
   write_report();

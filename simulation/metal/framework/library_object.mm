@@ -232,7 +232,7 @@ SimulatedMetalPipeline* new_pipeline(SimulatedMetalDevice* device, id<MTLFunctio
     pipeline->max_threads = choose(key, 1, 2) == 0 ? 448 : 832;
     pipeline->execution_width = choose(key, 2, 2) == 0 ? 32 : 64;
   }
-  // A program that promises a size gets it.
+  // A program that declares a maximum size gets it.
   if (info.max_total_threads != 0) pipeline->max_threads = info.max_total_threads;
   if (max_threads != 0) pipeline->max_threads = static_cast<std::uint32_t>(max_threads);
   pipeline->max_threads = std::min(pipeline->max_threads, options().max_threads);

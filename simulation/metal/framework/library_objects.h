@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The classes of libraries, functions, pipelines and what encodes arguments and commands for them.
+// The classes of libraries, functions, pipelines, argument encoders and indirect command buffers.
 #pragma once
 
 #include <memory>
@@ -50,7 +50,7 @@ struct EncodedMember {
   std::shared_ptr<metal::Resource> target_;
   std::size_t target_offset_;
 }
-// +1; null members: the argument is no struct with ids.
+// Returns +1, or nil. `members` is not empty.
 + (SimulatedMetalArgumentEncoder*)newWithDevice:(SimulatedMetalDevice*)device
                                         members:(std::vector<EncodedMember>)members
                                          length:(std::size_t)length
@@ -59,7 +59,7 @@ struct EncodedMember {
 
 namespace halyard::inline v0::sim::metal {
 
-// What a command of an indirect command buffer holds.
+// The content of one command of an indirect command buffer.
 struct IndirectCommand {
   Dispatch dispatch;
   bool has_dispatch = false;
@@ -68,8 +68,9 @@ struct IndirectCommand {
 
 }  // namespace halyard::inline v0::sim::metal
 
-// One command. Every indirectComputeCommandAtIndex: makes an object of its own, as Metal does:
-// tinygrad (runtime/graph/metal.py) releases each without a pool and asks for the same index again.
+// One command. Every call of indirectComputeCommandAtIndex: makes a new object, as in Metal:
+// tinygrad (runtime/graph/metal.py) releases each object without a pool and then requests the same
+// index again.
 @interface SimulatedMetalIndirectCommand : NSObject <MTLIndirectComputeCommand> {
  @public
   std::shared_ptr<metal::IndirectCommand> command_;
@@ -87,15 +88,15 @@ struct IndirectCommand {
 
 namespace halyard::inline v0::sim::metal {
 
-// Bytes of a value of a type; 0 for what is no scalar and no vector.
+// Bytes of a value of the type; 0 unless it is a scalar or a vector.
 std::size_t size_of_type(MTLDataType type);
-// The values that a program has set; none for nil.
+// The values that a program has set; empty for nil.
 std::vector<msl::ConstantValue> values_of(MTLFunctionConstantValues* values);
 // +1.
 MTLFunctionConstant* new_function_constant(const msl::FunctionConstant& constant);
 // +0.
 MTLComputePipelineReflection* reflect(const std::shared_ptr<const msl::Function>& function);
-// +1, or nil and an error. `max_threads` 0: as the function says.
+// +1, or nil and an error. If `max_threads` is 0, the function's own limit applies.
 SimulatedMetalPipeline* new_pipeline(SimulatedMetalDevice* device, id<MTLFunction> function,
                                      NSUInteger max_threads, bool is_multiple, bool is_indirect,
                                      NSString* label, NSError** error);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The Objective-C classes that implement Metal's protocols over the core. Their instance variables
-// are public to the other classes of the framework: a program sees the protocols only. All objects
-// that a program passes in are of these classes.
+// The Objective-C classes that implement Metal's protocols over the core. Programs see only the
+// protocols, so instance variables are public to the framework's other classes. All objects that a
+// program passes in are of these classes.
 #pragma once
 
 #import <Foundation/Foundation.h>
@@ -19,7 +19,7 @@
 
 namespace metal = halyard::sim::metal;
 
-// The one object of a device. Lives as long as the process.
+// The only object of a device. Lives as long as the process.
 @interface SimulatedMetalDevice : NSObject <MTLDevice> {
  @public
   metal::Device* device_;
@@ -28,8 +28,7 @@ namespace metal = halyard::sim::metal;
 }
 @end
 
-// What the objects of a device have in common. Shared events, command buffers and encoders have no
-// device of their own.
+// The base of a device's objects. Shared events, command buffers and encoders leave device_ nil.
 @interface SimulatedMetalObject : NSObject {
  @public
   SimulatedMetalDevice* device_;  // retained
@@ -39,7 +38,7 @@ namespace metal = halyard::sim::metal;
 - (id<MTLDevice>)device;
 @end
 
-// Those that programs may label.
+// The base of objects that programs may label.
 @interface SimulatedMetalLabelled : SimulatedMetalObject
 - (void)setLabel:(NSString*)label;
 @end
@@ -62,7 +61,7 @@ namespace metal = halyard::sim::metal;
   std::unordered_set<id> references_;  // retained
   std::vector<id> residency_sets_;     // retained
 }
-// Retains `object` until the command buffer is over, if it retains what it uses.
+// Retains `object` until the command buffer has ended, if the buffer retains its references.
 - (void)keep:(id)object;
 // Ends the process if the program may not encode now.
 - (bool)mayEncode:(const char*)what;
@@ -95,14 +94,14 @@ namespace metal = halyard::sim::metal;
   std::shared_ptr<const metal::Pipeline> pipeline_;
   std::array<metal::Binding, metal::kBufferSlots> bindings_;
   std::vector<std::uint32_t> threadgroup_lengths_;
-  std::vector<std::shared_ptr<const metal::Pipeline>> dispatched_;  // pipelines, also of no groups
+  std::vector<std::shared_ptr<const metal::Pipeline>> dispatched_;  // pipelines, even of empty grids
 }
 @end
 
 @interface SimulatedMetalBlitEncoder : SimulatedMetalEncoder <MTLBlitCommandEncoder>
 @end
 
-// What buffers and heaps have in common.
+// The base of buffers and heaps.
 @interface SimulatedMetalResource : SimulatedMetalLabelled {
  @public
   std::shared_ptr<metal::Resource> resource_;
@@ -125,7 +124,7 @@ namespace metal = halyard::sim::metal;
  @public
   SimulatedMetalHeap* heap_;  // retained
   void (^deallocator_)(void* pointer, NSUInteger length);
-  std::size_t length_;  // what the program asked for
+  std::size_t length_;  // as the program requested it
   bool is_aliasable_;
 }
 // Returns +1, or nil.
@@ -161,7 +160,7 @@ namespace halyard::inline v0::sim::metal {
 NSString* string(const std::string& text);  // +0
 std::string text(NSString* string);         // "" for nil
 
-// An autorelease pool of the framework's own threads.
+// An autorelease pool for the framework's own threads.
 class Pool {
  public:
   Pool() : pool_([[NSAutoreleasePool alloc] init]) {}
@@ -190,7 +189,7 @@ class Held {
   const Block block_;
 };
 
-// The resource, the event of any kind, the fence behind a program's object; null for nil.
+// The core object of a program's resource, or of an event of any kind; null for nil.
 const ResourcePointer& resource_of(id object);
 std::shared_ptr<Event> event_of(id object);
 
@@ -199,20 +198,20 @@ NSError* error_of(const Error& error, NSDictionary* information);
 NSError* library_error(NSInteger code, const std::string& description);
 void set_error(NSError** place, NSError* error);
 
-// Residency sets: the committed allocations of `sets`.
+// Adds the committed allocations of the residency sets.
 void add_resident(const std::vector<id>& sets, std::vector<ResourcePointer>& resident);
 
 // +1.
 MTLSharedEventHandle* new_handle(SimulatedMetalSharedEvent* event);
 std::shared_ptr<Event> event_of_handle(MTLSharedEventHandle* handle);
 
-// Counter samples at the begin and the end of a pass.
+// Adds the descriptor's counter samples at the begin and the end of the pass.
 void add_samples(Pass& pass, MTLComputePassDescriptor* descriptor);
 void add_samples(Pass& pass, MTLBlitPassDescriptor* descriptor);
 
-// The object of a device, made at the first call.
+// The device's object, made at the first call.
 SimulatedMetalDevice* object_of(Device& device);
-// The process ends: the program has released all.
+// Called when the process ends and the program has released all objects.
 void forget_device_objects();
 
 }  // namespace halyard::inline v0::sim::metal

@@ -149,8 +149,8 @@ Options& options_of_process() {
 
 Options read_options() {
   Options options;
-  // Unless asked for there is none, as in sessions without a screen: programs that look for GPUs
-  // are not to take a simulated one for a real one.
+  // By default there is no device, as in sessions without a screen, so that programs that look for
+  // GPUs do not mistake a simulated GPU for a real one.
   options.devices.clear();
   read_list("DEVICES", [&](std::string_view part) { return read_device(options, part); });
   read_list("MODE", [&](std::string_view part) {

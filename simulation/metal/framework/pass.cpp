@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What passes use, and which hazards Metal finds between them.
+// The resources that passes use, and the hazards that Metal tracks between them.
 #include <algorithm>
 
 #include "simulation/metal/framework/command.h"

@@ -21,8 +21,8 @@ struct Pipeline {
   std::uint32_t static_threadgroup_bytes = 0;
   bool is_multiple_of_width = false;  // threadGroupSizeIsMultipleOfThreadExecutionWidth
   bool supports_indirect_command_buffers = false;
-  bool has_64_bit_atomics = false;  // of the device
-  // The program's object is gone. A dispatch that still runs with it is an error.
+  bool has_64_bit_atomics = false;  // from the device
+  // The program's object is deallocated. A dispatch that still runs with it is an error.
   mutable base::Atomic<bool> is_freed{false};
 
   const std::string& name() const { return function->info().name; }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The device's side of a queue: which item of which command buffer runs next, and how a command
-// buffer ends.
+// The queue's threads: the choice of the next item to run, and the end of command buffers.
 #include "simulation/metal/framework/queue.h"
 
 #include <algorithm>
@@ -16,7 +15,7 @@ namespace {
 
 // Command buffers of a queue that may overlap. Real devices have a few channels.
 constexpr std::size_t kWindow = 8;
-// With late_handlers and slow_completion, up to this late.
+// The largest delay of late_handlers and slow_completion.
 constexpr std::uint64_t kLongestDelay = 300'000;
 
 double seconds() { return static_cast<double>(gpu::now()) * 1e-9; }
@@ -71,14 +70,14 @@ void Queue::run_commands() {
           break;
         }
         waits_for_event_ = waiting != nullptr;
-        bool is_first = true;  // one sleep, then look again
+        bool is_first = true;  // sleep once, then check again
         (void)changed_.wait_until(lock, std::max(deadline, gpu::now() + 1'000'000),
                                   [&] { return !std::exchange(is_first, false); });
         waits_for_event_ = false;
         break;
       }
     }
-    // What the command buffer holds may call the program's code as it is freed.
+    // Freeing the command buffer's references may call the program's code.
     if (choice.buffer != nullptr) {
       lock.unlock();
       choice.buffer.reset();
@@ -113,7 +112,7 @@ Queue::Choice Queue::next() {
   const Adversities& adversities = options().adversities;
   std::vector<Choice> choices;
   for (std::size_t position = 0; position < order_.size() && position < kWindow; ++position) {
-    if (!order_[position]->is_committed) break;  // belief 3: it holds up those after it
+    if (!order_[position]->is_committed) break;  // belief 3: later buffers wait for it
     bool is_blocked = false;
     consider(position, choices, is_blocked);
     const bool goes_on = is_blocked ? adversities.overtaking_waits : adversities.out_of_order;
@@ -138,7 +137,7 @@ void Queue::consider(std::size_t position, std::vector<Choice>& choices, bool& i
         is_blocked = true;
         buffer->blocked_since = since != 0 ? since : gpu::now();
       }
-      break;  // it holds back the passes after it
+      break;  // later passes wait for it
     }
     if (std::holds_alternative<EventSignal>(item.what)) {
       if (is_first) choices.push_back({buffer, i, Choice::kItem, {}});
@@ -179,8 +178,8 @@ void Queue::schedule(CommandBuffer& buffer) {
   }
 }
 
-// Shared events order devices, and the host that reads what a device has signalled (Apple,
-// "Synchronizing Events Across Multiple Devices or Processes"). What the host writes reaches the
+// Shared events order devices with each other, and the host after a device's signal (Apple,
+// "Synchronizing Events Across Multiple Devices or Processes"). Writes of the host reach only
 // command buffers that are committed later.
 void Queue::hand_over(gpu::Lock& lock, const CommandBuffer& buffer, void (Resource::*how)()) {
   if (!options().adversities.snapshot_shared) return;
@@ -252,7 +251,7 @@ void Queue::pick_victim(const CommandBuffer& guilty) {
   }
   if (candidates.empty()) return;
   const auto& [queue, buffer] = candidates[decide(candidates.size())];
-  // The sentence of macOS, in pytorch#144634 and others.
+  // The text of macOS, quoted in pytorch#144634 and others.
   queue->doom(*buffer, {ErrorCode::kInternal,
                         "Discarded (victim of GPU error/recovery) "
                         "(00000005:kIOGPUCommandBufferCallbackErrorInnocentVictim)"});

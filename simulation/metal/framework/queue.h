@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Queue and CommandBuffer: how command buffers get from the program to a simulated device and
-// back. A queue has one thread that executes, started with its first commit, and threads that call
-// handlers.
+// Queue and CommandBuffer: the execution of command buffers, from commit to completion. A queue has
+// one thread that executes, started by its first commit, and threads that call handlers.
 #pragma once
 
 #include <cstdint>
@@ -28,16 +27,16 @@ enum class Status : std::uint8_t {
   kError = 5,
 };
 
-// The members below are guarded by the State's lock unless said otherwise.
+// Members are guarded by State::mutex unless said otherwise.
 struct CommandBuffer : std::enable_shared_from_this<CommandBuffer> {
   std::shared_ptr<Queue> queue;
   std::uint64_t number = 0;  // order of commits in the process, from 1
   bool is_retaining = true;
   bool reports_encoders = false;  // errorOptions has EncoderExecutionStatus
 
-  // Of the program's thread until commit(), then of the queue's thread.
+  // Used by the program's thread until commit(), then by the queue's thread.
   std::vector<Item> items;
-  std::vector<ResourcePointer> resident;            // of residency sets, as of commit()
+  std::vector<ResourcePointer> resident;            // of residency sets, at commit()
   std::vector<ResourcePointer> used;                // each once
   std::vector<std::shared_ptr<Event>> used_events;  // once for each wait and signal
 
@@ -45,53 +44,53 @@ struct CommandBuffer : std::enable_shared_from_this<CommandBuffer> {
   bool is_committed = false;
   bool is_on_queue = false;  // enqueued, by enqueue() or by commit()
   Error error;
-  Error doomed;  // a failure that waits for the queue's thread to see it
+  Error doomed;  // a failure that the queue's thread will handle
   double kernel_start = 0, kernel_end = 0, gpu_start = 0, gpu_end = 0;  // seconds
   std::vector<std::function<void()>> scheduled_handlers, completed_handlers;
   bool scheduled_handlers_ran = false, completed_handlers_ran = false;
-  std::thread::id completing;  // the thread that runs its completed handlers now
-  // Called once when everything is over, by a thread of the framework that holds no lock.
+  std::thread::id completing;  // the thread that is running its completed handlers
+  // Called once at the very end, by a thread of the framework that holds no lock.
   std::function<void()> release_references;
-  Nanoseconds blocked_since = 0;  // 0: its next item is no wait for an event
+  Nanoseconds blocked_since = 0;  // 0: not blocked by a wait for an event
 
-  // Reserves the place in the queue.
+  // Reserves a place in the queue.
   void enqueue();
-  // Gives it to the queue. The program has checked that this is its first commit.
+  // Submits the buffer to the queue. Precondition: it was not committed before.
   void commit();
   void wait_until_scheduled();
   void wait_until_completed();
-  // The program's object is gone and was never committed.
+  // Called when the program's object is deallocated without a commit.
   void discard();
   Status current_status() const;
 };
 
 class Queue : public std::enable_shared_from_this<Queue> {
  public:
-  // `capacity`: command buffers that may exist and not be completed.
+  // `capacity`: the most command buffers that may be uncompleted at a time.
   static std::shared_ptr<Queue> create(Device& device, std::size_t capacity);
 
-  // Blocks while `capacity` command buffers are not completed.
+  // Blocks while `capacity` command buffers are uncompleted.
   std::shared_ptr<CommandBuffer> make_command_buffer(bool is_retaining);
-  // The program's object is gone: the threads end when nothing is left.
+  // Called when the program's object is deallocated: the threads end after the remaining work.
   void close();
 
   Device& device() const { return device_; }
   std::uint64_t number() const { return number_; }
-  // The State is locked.
+  // Precondition: the caller holds State::mutex.
   bool is_idle() const { return order_.empty() && jobs_.empty() && handlers_running_ == 0; }
 
-  // The State is locked: an event has changed, or a command buffer is to fail.
+  // Called, with State::mutex held, when an event has changed or a command buffer must fail.
   void notify_event() {
     if (waits_for_event_) changed_.notify_all();
   }
-  // The State is locked, and the process ends.
+  // Called, with State::mutex held, when the process ends.
   void notify_end() {
     changed_.notify_all();
     job_arrived_.notify_all();
   }
   void doom(CommandBuffer& buffer, Error error);
-  // Whether a committed command buffer of any queue that has not completed binds the resource at an
-  // offset of [begin, end).
+  // True if an uncompleted committed command buffer of any queue binds the resource at an offset in
+  // [begin, end).
   static bool is_bound_in_flight(const Resource& resource, std::uint64_t begin, std::uint64_t end);
   // Fails all committed command buffers.
   void doom_all(const Error& error);
@@ -104,7 +103,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
     enum Kind : std::uint8_t { kNothing, kItem, kFinish, kFail } kind = kNothing;
     Error error;
   };
-  // Calls of handlers of one kind of a command buffer.
+  // A job: call the handlers of one kind of a command buffer.
   struct Job {
     std::shared_ptr<CommandBuffer> buffer;
     bool is_completion = false;
@@ -113,7 +112,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   Queue(Device& device, std::size_t capacity, std::uint64_t number)
       : device_(device), capacity_(capacity), number_(number) {}
 
-  // All of these: the State is locked by `lock`.
+  // Precondition of the functions below: State::mutex is held, by `lock` if there is one.
   void put(const std::shared_ptr<CommandBuffer>& buffer);
   void remove(const CommandBuffer& buffer);
   void start_threads();
@@ -123,7 +122,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   void consider(std::size_t position, std::vector<Choice>& choices, bool& is_blocked);
   bool may_run(std::size_t position, std::size_t item) const;
   void schedule(CommandBuffer& buffer);
-  // With snapshot_shared: calls `how` for each resource of the buffer, without the lock.
+  // With snapshot_shared, calls `how` for each resource of the buffer, without the lock.
   static void hand_over(gpu::Lock& lock, const CommandBuffer& buffer, void (Resource::*how)());
   void execute_item(gpu::Lock& lock, CommandBuffer& buffer, std::size_t item);
   void fail(gpu::Lock& lock, const std::shared_ptr<CommandBuffer>& buffer, Error error);
@@ -134,18 +133,18 @@ class Queue : public std::enable_shared_from_this<Queue> {
   bool take_job(Job* job);
   void add_job(Job job);
   bool is_ending() const { return is_closed_ || state().is_ending; }
-  // A buffer that waits for an event, and when the wait times out.
+  // A buffer that waits for an event, and the time at which its wait fails.
   std::shared_ptr<CommandBuffer> blocked(Nanoseconds* deadline) const;
 
   Device& device_;
   const std::size_t capacity_;
   const std::uint64_t number_;
-  std::size_t unfinished_ = 0;                        // made, not completed
+  std::size_t unfinished_ = 0;                        // made and not completed
   std::size_t committed_ = 0;                         // of these
-  std::deque<std::shared_ptr<CommandBuffer>> order_;  // in the queue's order, not completed
+  std::deque<std::shared_ptr<CommandBuffer>> order_;  // uncompleted, in the queue's order
   std::deque<Job> jobs_;
   std::size_t handlers_running_ = 0;
-  gpu::Condition changed_;  // the queue's thread has something to look at
+  gpu::Condition changed_;  // wakes the queue's thread
   gpu::Condition job_arrived_, slot_free_;
   bool waits_for_event_ = false;
   bool has_doomed_ = false;

@@ -143,7 +143,7 @@ void remove_set(std::vector<id>& sets, id set) {
   return [self timeAt:&metal::CommandBuffer::gpu_start];
 }
 - (CFTimeInterval)GPUEndTime {
-  // 0 until the host knows of the end.
+  // 0 until the completion is visible to the host.
   return [self status] < MTLCommandBufferStatusCompleted
              ? 0
              : [self timeAt:&metal::CommandBuffer::gpu_end];
@@ -206,7 +206,7 @@ void remove_set(std::vector<id>& sets, id set) {
     [self releaseReferences];
     [self release];
   };
-  // The core's thread may be done, and this object gone, before commit() returns.
+  // The queue's thread may end the buffer, and this object be deallocated, before commit() returns.
   const std::shared_ptr<metal::CommandBuffer> commands = commands_;
   commands->commit();
 }

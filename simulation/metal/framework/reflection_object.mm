@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a pipeline says of its function's arguments: MTLBinding and the older MTLArgument. Types of
-// struct members are not reflected.
+// The reflection of a function's arguments: MTLBinding and the older MTLArgument. Types of struct
+// members are not reflected.
 #include "simulation/metal/framework/device_objects.h"
 
 @interface SimulatedMetalBinding : NSObject <MTLBufferBinding, MTLThreadgroupBinding> {

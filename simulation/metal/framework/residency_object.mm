@@ -84,8 +84,8 @@ void add_resident(const std::vector<id>& sets, std::vector<ResourcePointer>& res
 
 }  // namespace halyard::inline v0::sim::metal
 
-// An archive holds keys of functions: the simulated compiler has a cache of its own. Its file is
-// text, one key in a line after the first.
+// An archive holds only keys of functions, because the simulated compiler has its own cache. Its
+// file is text: a first line, then one key in each line.
 namespace {
 constexpr char kFirstLine[] = "halyard simulated binary archive 1\n";
 }

@@ -16,20 +16,21 @@
 namespace halyard::inline v0::sim::metal {
 namespace {
 
-// What undefined memory holds in strict mode: as a float -8.6e-23, as an index out of all bounds.
+// The content of undefined memory in strict mode: -8.6e-23 as a float, and out of bounds as an
+// index.
 constexpr int kUndefined = 0x9a;
 constexpr int kFreed = 0xdb;
 constexpr std::size_t kAlignment = 256;
-// Apple silicon's page. Memory that mmap gives is aligned to it.
+// The page of Apple silicon, to which large blocks are aligned.
 constexpr std::size_t kLargest = 16384;
 
 base::Atomic<std::uint64_t> next_number{1};
 
-// Buffers and heaps by address. Buffers of a heap are in it as well.
+// Buffers and heaps by address, including buffers in heaps.
 struct AddressTable {
   gpu::Mutex mutex;
   std::map<std::uint64_t, const Resource*> roots;
-  // By heap, address, and number, because buffers of a placement heap may have one address.
+  // By heap, address, and number, because buffers of a placement heap may have the same address.
   std::map<std::tuple<const Resource*, std::uint64_t, std::uint64_t>, const Resource*> children;
 };
 AddressTable& table() {
@@ -37,7 +38,7 @@ AddressTable& table() {
   return *one;
 }
 
-// Small blocks have this alignment and no larger one, so that no program gets more by chance.
+// Small blocks have exactly this alignment, so that no program gets a larger one by chance.
 std::byte* new_block(std::size_t length) {
   const std::size_t offset = length >= kLargest ? 0 : kAlignment;
   const std::size_t unit = length >= kLargest ? kLargest : kAlignment;
@@ -62,9 +63,9 @@ void free_block(std::byte* block) {
 #define HALYARD_NOT_SANITIZED __attribute__((no_sanitize_thread))
 #endif
 
-// Hands the bytes of `from` that differ from `shadow` to `shadow` and `to`. The other side may
-// write others of the bytes meanwhile, as a device does: each byte is read once, and volatile, so
-// that there is no call of memcpy(3) that a sanitizer would see.
+// Copies the bytes of `from` that differ from `shadow` to `shadow` and `to`. As on a device, the
+// other side may write other bytes meanwhile. So each byte is read once, as volatile, and there is
+// no call of memcpy(3), which a sanitizer would check.
 HALYARD_NOT_SANITIZED void hand_over(const std::byte* from, std::byte* shadow, std::byte* to,
                                      std::size_t length) {
   using Word = const volatile std::uint64_t*;
@@ -228,7 +229,8 @@ void Resource::free_object() {
          text() +
              " was deallocated while a command buffer that uses it had not completed "
              "(status < MTLCommandBufferStatusCompleted)");
-  // The object is gone, its bytes may be anything. Bytes of the program are the program's.
+  // The contents are undefined after the object's deallocation. Memory that belongs to the program
+  // is left unchanged.
   if (gpu_ != description_.host_memory) std::memset(gpu_, kFreed, length());
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Resource: the memory of an MTLBuffer or an MTLHeap. A device address is an address of this
-// process, that of the device's copy: kernels dereference it as it is.
+// Resource: the memory of an MTLBuffer or an MTLHeap. A device address is the address of the
+// device's copy in this process, so kernels can dereference it.
 #pragma once
 
 #include <cstddef>
@@ -37,11 +37,12 @@ class Resource : public std::enable_shared_from_this<Resource> {
     Storage storage = Storage::kShared;
     bool is_tracked = true;
     bool is_heap = false;
-    std::byte* host_memory = nullptr;  // of newBufferWithBytesNoCopy
-    std::shared_ptr<Resource> heap;    // the memory is at heap_offset of it
+    std::byte* host_memory = nullptr;  // for newBufferWithBytesNoCopy
+    std::shared_ptr<Resource> heap;    // contains the memory at heap_offset
     std::size_t heap_offset = 0;
   };
-  // Null if there is no memory. Contents are undefined: strict mode fills them with a pattern.
+  // Returns null if there is no memory. The contents are undefined; strict mode fills them with a
+  // pattern.
   static std::shared_ptr<Resource> create(const Description& description);
   ~Resource();
   Resource(const Resource&) = delete;
@@ -59,39 +60,40 @@ class Resource : public std::enable_shared_from_this<Resource> {
   std::string text() const;
   void set_label(std::string label);
 
-  // What the host sees; null if private.
+  // The host's copy; null if private.
   std::byte* host() const { return host_; }
-  // What the device sees.
+  // The device's copy; the same memory as host() where they share it.
   std::byte* gpu() const { return gpu_; }
   std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(gpu_); }
 
-  // The resource whose hazards Metal tracks: the heap of a tracked heap's buffer, else this. Null
-  // if untracked.
+  // The resource whose hazards Metal tracks: the heap, for a buffer of a tracked heap, otherwise
+  // this. Null if untracked.
   const Resource* tracked_root() const;
 
-  // didModifyRange: the bytes as they are now reach the device with the next upload().
+  // didModifyRange: the next upload() copies the range's present bytes to the device.
   void did_modify(Range range);
-  // Called at commit: hands what did_modify() and, with snapshot_shared, the host wrote to the
-  // device.
+  // Called at commit: copies to the device the bytes of did_modify() and, with snapshot_shared, the
+  // bytes that the host wrote.
   void upload();
-  // synchronizeResource: keeps the device's bytes as they are now.
+  // synchronizeResource: saves the device's present bytes for download().
   void synchronize(Range range);
-  // Called when a command buffer has completed: hands what synchronize() kept and, with
-  // snapshot_shared, what the device wrote to the host.
+  // Called when a command buffer has completed: copies to the host the bytes of synchronize() and,
+  // with snapshot_shared, the bytes that the device wrote.
   void download();
-  // With snapshot_shared, at a shared event: hands what the device wrote to the host's copy, or
-  // takes what is there, of devices that have other buffers over it.
+  // With snapshot_shared, at a shared event: release() copies the device's writes to the host's
+  // copy. acquire() copies from there, where buffers of other devices over the same memory may have
+  // written.
   void release();
   void acquire();
 
-  // Uncompleted command buffers that name the resource.
+  // The number of uncompleted command buffers that use the resource.
   base::Atomic<std::uint32_t> in_flight{0};
-  // The program's object is gone. A command that still uses it is an error.
+  // The program's object is deallocated. A command that still uses the resource is an error.
   base::Atomic<bool> is_freed{false};
   // makeAliasable was called.
   base::Atomic<bool> is_aliasable{false};
-  // Called when the program's object is deallocated: reports if command buffers are in flight that
-  // use it, and fills the memory with a pattern.
+  // Called when the program's object is deallocated: reports command buffers in flight that use it,
+  // and fills the memory with a pattern.
   void free_object();
 
  private:
@@ -102,10 +104,10 @@ class Resource : public std::enable_shared_from_this<Resource> {
   const std::uint64_t number_;
   std::byte* host_ = nullptr;
   std::byte* gpu_ = nullptr;
-  std::byte* shadow_ = nullptr;  // of snapshot_shared: what host and device had in common last
+  std::byte* shadow_ = nullptr;  // with snapshot_shared: the last bytes common to both
   std::size_t accounted_ = 0;    // bytes that count as the device's memory
   std::vector<std::byte*> blocks_;
-  mutable gpu::Mutex mutex_;  // guards what follows
+  mutable gpu::Mutex mutex_;  // guards the members below
   std::string label_;
   struct Piece {
     std::size_t begin = 0;
@@ -114,7 +116,8 @@ class Resource : public std::enable_shared_from_this<Resource> {
   std::vector<Piece> uploads_, downloads_;
 };
 
-// The resource that contains `address`, a heap only if none of its buffers does. Empty text: none.
+// The resource that contains `address`: a heap only if none of its buffers contains it. The text is
+// empty if there is none.
 struct Place {
   std::uint64_t begin = 0, end = 0;  // device addresses of the resource
   bool is_heap = false;
@@ -122,16 +125,16 @@ struct Place {
 };
 Place place_of(std::uint64_t address);
 
-// Offsets of an automatic heap's or a placement heap's buffers.
+// Allocates the offsets of buffers in a heap.
 class HeapSpace {
  public:
   explicit HeapSpace(std::size_t size) : size_(size) {}
-  // The lowest place that fits; false if none does.
+  // Finds the lowest place that fits; returns false if none does.
   bool allocate(std::size_t length, std::size_t alignment, std::size_t* offset);
-  // At a place that the caller has chosen (placement heaps): may overlap.
+  // Frees the place at `offset`.
   void release(std::size_t offset);
   std::size_t used() const;
-  // The largest length that allocate() would still give at this alignment.
+  // The largest length that allocate() can still place with this alignment.
   std::size_t largest(std::size_t alignment) const;
 
  private:

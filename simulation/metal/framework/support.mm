@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Strings, errors, and what is behind a program's objects.
+// Strings, errors, and the core objects of a program's objects.
 #include <functional>
 
 #include "simulation/metal/framework/device_objects.h"
@@ -23,7 +23,7 @@ MTLDeviceNotificationName const MTLDeviceWasRemovedNotification =
 @implementation SimulatedMetalObject
 - (void)dealloc {
   [label_ release];
-  // As Apple's buffer does (llama.cpp#27883): a program that releases an object needs a pool.
+  // As Apple's buffer does (llama.cpp#27883), so a program that releases an object needs a pool.
   [[device_ retain] autorelease];
   [device_ release];
   [super dealloc];

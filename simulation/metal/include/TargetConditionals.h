@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The platform that these headers stand for: macOS, without a Mac.
+// The platform of these headers: macOS, without a Mac.
 #pragma once
 
 #define TARGET_OS_MAC 1

@@ -79,7 +79,7 @@ std::string hex(base::ContentHash hash) {
   return text;
 }
 
-// The folder of all results, made for these texts of the shim. Empty: none can be made.
+// The folder of all results for these texts of the shim. Empty if it cannot be made.
 class Cache {
  public:
   static Cache& get() {
@@ -96,7 +96,7 @@ class Cache {
     return ::mkdtemp(pattern.data()) == nullptr ? fs::path() : fs::path(pattern);
   }
 
-  // Puts a file in its place; others may do the same at the same time.
+  // Moves a file to its place; other processes may do the same at the same time.
   fs::path keep(const fs::path& from, const std::string& name) {
     const fs::path to = folder_ / name;
     std::error_code error;
@@ -117,7 +117,7 @@ class Cache {
     struct stat status;
     if (::lstat(mine.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
         status.st_uid != ::getuid() || (status.st_mode & 077) != 0) {
-      return;  // another user's: its files are not to be run
+      return;  // another user's: do not run its files
     }
     folder_ = mine / hash.substr(0, 16);
     (void)::mkdir(folder_.c_str(), 0700);
@@ -177,7 +177,7 @@ std::vector<std::string> language_flags(const CompileOptions& options, Instrumen
       "-march=native", "-fPIC", "-w", "-fno-strict-aliasing", "-fno-finite-loops",
       "-fno-math-errno", "-ffp-contract=on", "-fvisibility=hidden", "-fno-caret-diagnostics",
       "-fno-color-diagnostics", "-ferror-limit=20",
-      // A call in the text stays one call: its return address is its place.
+      // Each call in the text stays one call, because its return address identifies its place.
       "-mllvm", "-tail-dup-placement=0", "-mllvm", "-disable-early-taildup", "-mllvm",
       "-disable-tail-duplicate", "-mllvm", "-enable-tail-merge=0"};
   switch (options.math_mode) {
@@ -212,7 +212,7 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// The compiled shim for these flags, made once. Empty: an error, and the log says which.
+// The compiled shim for these flags, made once. Empty on an error, which is in the log.
 fs::path precompiled(const std::vector<std::string>& flags, std::string& log) {
   Cache& cache = Cache::get();
   const std::string name = hex(base::content_hash({joined(flags)})) + ".pch";

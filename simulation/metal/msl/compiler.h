@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// clang 19 as a program: preprocesses texts and makes shared objects of kernels. Results are kept
-// in a folder of the user below $TMPDIR, by a hash of all that goes in.
+// Runs clang 19 to preprocess texts and to compile kernels into shared objects. Results are cached
+// in a folder of the user below $TMPDIR, by a hash of all inputs.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace halyard::inline v0::sim::msl {
 
-// A shared object that is loaded.
+// A loaded shared object.
 class Code {
  public:
   using Entry = void (*)(const Call* call);
@@ -23,9 +23,9 @@ class Code {
   ~Code();
   Code(const Code&) = delete;
   Code& operator=(const Code&) = delete;
-  // Of function k of Rewritten::functions; null if it has no entry point here.
+  // The entry point of function k of Rewritten::functions; null if it is not in this object.
   Entry entry(std::size_t k) const;
-  // What lies in the object's memory: constants and code.
+  // The tables of types, in the memory of the object.
   const TypeWords* types() const;
   // {id, size, alignment} of each `threadgroup` variable.
   std::span<const std::uint32_t> variables() const;
@@ -49,7 +49,7 @@ Preprocessed preprocess(std::string_view source, const CompileOptions& options);
 enum class Instrument : unsigned char {
   kSteps,   // counts basic blocks
   kMemory,  // also passes on each access to memory
-  kSyntax,  // no code: only looks for errors
+  kSyntax,  // no code: only checks for errors
 };
 
 struct Compiled {

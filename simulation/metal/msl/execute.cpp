@@ -71,7 +71,7 @@ Outcome run(const Function& function, const Launch& launch, Observer* observer) 
   const Size groups{divide(launch.grid.x, launch.group.x), divide(launch.grid.y, launch.group.y),
                     divide(launch.grid.z, launch.group.z)};
   const std::uint64_t count = std::uint64_t{groups.x} * groups.y * groups.z;
-  // Another order than that of the indices: a stride that has no divisor in common with the count.
+  // An order other than that of the indices: a stride that is coprime to the count.
   std::uint64_t stride = 1, at = 0;
   if (launch.seed != 0 && count > 1) {
     Random random(launch.seed);

@@ -13,8 +13,8 @@ namespace halyard::inline v0::sim::msl {
 namespace {
 
 constexpr std::uint64_t kArena = 1 << 20;
-constexpr std::uint64_t kGap = 64;  // between variables, so that an access past one is seen
-constexpr int kPoison = 0xcb;       // of memory of the group when it begins
+constexpr std::uint64_t kGap = 64;  // between variables, to detect accesses past the end
+constexpr int kPoison = 0xcb;       // fills the group's memory at its begin
 
 constinit thread_local Worker* now_running = nullptr;
 
@@ -173,7 +173,7 @@ bool Group::run(Size place) {
   return false;
 }
 
-// Every thread runs until it waits. False: a fault.
+// Runs every thread until it waits. Returns false after a fault.
 bool Group::schedule() {
   bool any = true;
   while (any) {
@@ -216,7 +216,7 @@ void Group::enter(std::uint32_t thread) {
 void Group::run_threads(Worker& worker) {
   Worker::Base& base = worker.base();
   while (started_ < count_) {
-    // The order may have been changed since threads began: the next one that has not.
+    // The order may have changed since threads began: find the next thread that has not begun.
     std::uint32_t at = started_;
     while (at < count_ && threads_[order_[at]].state != State::kNew) ++at;
     if (at == count_) {
@@ -248,8 +248,8 @@ void Group::wait(Worker& worker, State state) {
   Fiber::switch_to(worker.fiber(), main_);
 }
 
-// Completes one meeting in each simdgroup that has threads in one: that with the lowest place in
-// the code, as hardware that lets the threads that are behind go first.
+// Completes one meeting in each simdgroup that has any: the meeting at the lowest address in the
+// code, as hardware does that runs the threads that are furthest back first.
 bool Group::meet() {
   bool any = false;
   const std::uint32_t width = launch_.simd_width;
@@ -326,7 +326,7 @@ bool Group::pass_barriers() {
     return true;
   }
   if (failed_) return false;
-  // Some wait for the simdgroup, others for the group.
+  // Some threads wait for the simdgroup, and others for the group.
   std::uint32_t waiting = 0;
   while (waiting < count_ && threads_[waiting].state == State::kDone) ++waiting;
   if (!report(waiting, Fault::kDivergence,

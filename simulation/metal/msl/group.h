@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Group: runs the threads of threadgroups, one group after the other. Threads run one at a time,
-// each until it waits at a barrier, meets others in a function of a simdgroup, used up its share of
-// steps, or returns. A kernel that never waits runs on one stack, as a loop.
+// Group: runs the threads of threadgroups, one group after the other. Threads run one at a time.
+// Each runs until it waits at a barrier or in a simdgroup function, has used up its share of steps,
+// or returns. A kernel that never waits runs on one stack, as a loop.
 #pragma once
 
 #include <cstdint>
@@ -28,18 +28,20 @@ class Group {
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
-  // Whether the launch has what the function needs; otherwise the outcome says what lacks.
+  // Returns false, with the reason in the outcome, if the launch lacks an argument that the
+  // function needs.
   bool bind();
-  // Runs the group at this place; false: the launch has ended with a fault.
+  // Runs the group at this place. Returns false if the launch has ended with a fault.
   bool run(Size place);
   Outcome& outcome() noexcept { return outcome_; }
 
-  // On a worker's stack: threads that have not begun, until one of them waits or none is left.
+  // Called on a worker's stack: runs threads that have not begun, until one of them waits or none
+  // is left.
   void run_threads(Worker& worker);
 
-  // A processor's fault on the stack of a worker: ends the launch, does not return.
+  // Handles a processor's fault on a worker's stack: ends the launch and does not return.
   [[noreturn]] void trap(Worker& worker, const char* what, std::uint64_t address);
-  // Whether `stack_pointer` is on the stack of the worker that runs now.
+  // The worker that is running now; null if there is none.
   static Worker* running() noexcept;
 
  private:
@@ -51,10 +53,10 @@ class Group {
     std::uint64_t site = 0;
     std::uint64_t value = 0;
     std::uint32_t size = 0;
-    std::uint64_t mask = 0;  // who took part
+    std::uint64_t mask = 0;  // the lanes that took part
     Worker* worker = nullptr;
   };
-  static constexpr std::size_t kValueBytes = 256;  // of a lane, as shim/abi.h says
+  static constexpr std::size_t kValueBytes = 256;  // of a lane, see shim/abi.h
   struct Variable {
     std::uint64_t key, begin, end;
   };
@@ -76,15 +78,15 @@ class Group {
 
   void begin(Size place);
   bool schedule();
-  bool meet();           // completes meetings; whether one was
-  bool pass_barriers();  // lets threads pass; whether some did
+  bool meet();           // completes meetings; true if there was one
+  bool pass_barriers();  // lets threads pass; true if any did
   void enter(std::uint32_t thread);
   void wait(Worker& worker, State state);
-  // Ends the launch with a fault: records it, then leaves the thread. Nothing that owns memory is
-  // on the thread's stack when it is left.
+  // fail() records the fault that ends the launch; leave() then abandons the thread. At that point
+  // the thread's stack holds nothing that owns memory.
   bool fail(const Worker& worker, Fault fault, std::string text, std::uint64_t address);
   [[noreturn]] void leave(Worker& worker);
-  // Whether to go on.
+  // Returns true if the launch continues.
   bool report(std::uint32_t thread, Fault fault, std::string text, std::uint64_t address,
               std::uint64_t site);
   bool look(Worker& worker, std::uint64_t address, std::uint64_t size, bool write, bool atomic,
@@ -121,8 +123,8 @@ class Group {
   RaceCheck races_;
   std::uint32_t epochs_[2] = {0, 0};  // of threadgroup memory, of device memory
   std::vector<std::uint32_t> simd_epochs_[2];
-  // Of the lanes of the last meeting. The next one is only when no thread can run, so that each has
-  // read what it needs.
+  // The lanes' values in the last meeting. They stay valid long enough: the next meeting completes
+  // only when no thread can run, so every lane has read them by then.
   std::vector<std::byte> values_;
   std::vector<std::pair<std::uint64_t, Fault>> reported_;
   std::uint32_t exchanges_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What kernels call, on the stacks of their threads.
+// The functions that kernels call, on the stacks of their threads.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -10,7 +10,7 @@
 namespace halyard::inline v0::sim::msl {
 namespace {
 
-constexpr long kQuantum = 1 << 16;  // basic blocks that a thread runs before others may
+constexpr long kQuantum = 1 << 16;  // basic blocks that a thread runs in one turn
 
 }  // namespace
 
@@ -105,7 +105,7 @@ bool Group::look(Worker& worker, std::uint64_t address, std::uint64_t size, bool
       return false;
   } else if (write && region->residency == Residency::kRead) {
     const std::string text = bytes() + "of " + region->name + ", which is only to be read";
-    // The library's constants are in memory that cannot be written at all.
+    // The library's constants are in read-only memory, so the thread cannot continue.
     if (region->code) return fail(worker, Fault::kReadOnly, text, address);
     if (!report(worker.thread, Fault::kReadOnly, text, address, site)) return false;
   }
@@ -143,7 +143,7 @@ void Group::host_atomic(__hy_state* state, unsigned long address, unsigned size,
                     address);
     self.leave(worker);
   }
-  // Another thread may come first.
+  // Another thread may run first.
   if (self.launch_.seed != 0 && self.random_.one_in(16)) self.wait(worker, State::kReady);
   if ((self.launch_.check_bounds || self.launch_.check_races) &&
       !self.look(worker, address, size, write != 0, true, site))

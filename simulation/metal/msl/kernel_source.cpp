@@ -9,7 +9,7 @@
 namespace halyard::inline v0::sim::msl {
 namespace {
 
-// By Input; Metal Shading Language Specification 3.2, table 5.8.
+// Names by Input; Metal Shading Language Specification 3.2, table 5.8.
 constexpr std::string_view kInputs[] = {
     "thread_position_in_grid",
     "thread_position_in_threadgroup",
@@ -159,7 +159,7 @@ std::string kernel_source(const Rewritten& text, std::span<const std::size_t> fu
   for (std::size_t i = 0; i < text.constants.size(); ++i) {
     const WrittenConstant& c = text.constants[i];
     const bool has = i < constant_values.size() && !constant_values[i].empty();
-    // `auto` is no type of a constant: the text names it.
+    // A constant's type is never `auto`: the text always names it.
     out += "#define __HY_VALUE_" + c.name + " " + c.type + "(" + (has ? constant_values[i] : "0") +
            ")\n";
     out += "#define __HY_DEFINED_" + c.name + (has ? " true\n" : " false\n");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The source of a shared object: the rewritten text of a library, an entry point for each function
-// that is to run, and tables that describe the types of arguments.
+// to run, and tables that describe the types of arguments.
 #pragma once
 
 #include <cstdint>
@@ -54,20 +54,20 @@ enum class Input : std::uint8_t {
 // -1 if Metal has no such input of a compute function.
 int input_index(std::string_view name) noexcept;
 
-// What the tables describe, in their order: for each parameter that is no input its type, then the
-// members of its struct.
+// The entries of the tables, in order: for each parameter that is not an input, its type and then
+// the members of its struct.
 struct DescribedParameter {
   std::size_t parameter = 0;
   const WrittenStruct* members = nullptr;
 };
 std::vector<DescribedParameter> described(const Rewritten& text, const WrittenFunction& function);
 
-// Values of function constants by index in Rewritten::constants; an empty string: none. Without
-// `entries` only the tables: functions that are not called have no code.
+// `constant_values`: by index in Rewritten::constants; an empty string means no value. Without
+// `entries`, the source has only the tables, because functions that are not called have no code.
 std::string kernel_source(const Rewritten& text, std::span<const std::size_t> functions,
                           std::span<const std::string> constant_values, bool entries = true);
 
-// A value as text that clang takes for it.
+// The value as text for clang.
 std::string constant_text(const ConstantValue& value);
 
 }  // namespace halyard::inline v0::sim::msl

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// run(): executes a compute function on the CPU, in the calling thread, and finds what a GPU would
-// not report: accesses outside of buffers, races, barriers that not all threads reach.
+// run(): executes a compute function on the CPU, in the calling thread, and detects errors that a
+// GPU does not report: accesses outside buffers, data races, barriers that not all threads reach.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct Size {
   std::uint32_t x = 1, y = 1, z = 1;
 };
 
-// A buffer or bytes at [[buffer(index)]]. Device addresses are addresses of this process: a pointer
-// in an argument buffer is dereferenced as it is.
+// A buffer or bytes at [[buffer(index)]]. Device addresses are addresses of this process, so
+// pointers in argument buffers can be dereferenced.
 struct BufferBinding {
   std::uint32_t index = 0;
   std::uint64_t address = 0;
@@ -30,32 +30,32 @@ struct ThreadgroupBinding {
   std::uint32_t length = 0;
 };
 
-// How a function may use memory that no binding covers, such as that behind a pointer in an
+// How a function may use memory that no binding covers, such as the target of a pointer in an
 // argument buffer.
 enum class Residency : std::uint8_t {
-  kUnknown,      // no memory of the device
-  kNotDeclared,  // memory of the device, but no useResource, useHeap or residency set names it
+  kUnknown,      // not device memory
+  kNotDeclared,  // device memory that no useResource, useHeap or residency set names
   kRead,
   kReadWrite,
 };
 
 struct MemoryRange {
-  std::uint64_t begin = 0;  // the range around the address for which the answer holds
+  std::uint64_t begin = 0;  // the range around the address that the result covers
   std::uint64_t end = 0;
   Residency residency = Residency::kUnknown;
 };
 
 enum class Fault : std::uint8_t {
   kNone,
-  kOutOfBounds,   // an access outside of all memory that the function was given
-  kReadOnly,      // a write to memory that was declared only for reading
-  kNotDeclared,   // an access to memory that was not declared at all
-  kRace,          // two threads, one of them writing, with nothing between that orders them
+  kOutOfBounds,   // an access outside all memory of the launch
+  kReadOnly,      // a write to memory declared only for reading
+  kNotDeclared,   // an access to memory that was not declared
+  kRace,          // unordered accesses by two threads, one of them a write
   kDivergence,    // a barrier that not all threads of the group reach
-  kInactiveLane,  // a value from a lane that does not take part
+  kInactiveLane,  // a read of the value of an inactive lane
   kBudget,        // more steps than the budget
   kTrap,          // __builtin_trap, a division by zero, a stack overflow, an unmapped address
-  kUnsupported,   // what the function needs and the launch lacks: arguments, 64-bit atomics
+  kUnsupported,   // the launch lacks an argument, or 64-bit atomics
 };
 std::string_view name(Fault fault) noexcept;
 
@@ -67,15 +67,17 @@ struct Report {
   std::uint32_t thread = 0;  // linear index of the thread in it
 };
 
-// Asked and told during run(), by the calling thread, on the stack of a kernel's thread (256 KiB,
-// most of it free). May lock; must not call run().
+// Called during run(), by the calling thread, on the stack of a kernel's thread (256 KiB, most of
+// it free). May lock; must not call run().
 class Observer {
  public:
   virtual ~Observer() = default;
-  // The memory around `address`, which no binding covers. Answers are kept until run() returns.
+  // Returns the memory around `address`, which no binding covers. run() keeps the result until it
+  // returns.
   virtual MemoryRange memory_at(std::uint64_t address) noexcept = 0;
-  // One of the faults kReadOnly, kNotDeclared, kRace, kDivergence, kInactiveLane. True: go on,
-  // as hardware may; false: end the launch with this fault. Each place is reported once.
+  // One of the faults kReadOnly, kNotDeclared, kRace, kDivergence, kInactiveLane. Return true to
+  // continue, as hardware may, or false to end the launch with this fault. Each place is reported
+  // once.
   virtual bool report(const Report& report) noexcept = 0;
 };
 
@@ -88,9 +90,9 @@ struct Launch {
   std::uint64_t seed = 0;  // order of groups, threads, and of atomics; 0: the order of indices
   // Basic blocks that all threads together may execute. 0: no limit.
   std::uint64_t budget = 0;
-  // Looks at each access to memory: bounds and declarations. Five to ten times slower.
+  // Checks the bounds and declarations of each access to memory. Five to ten times slower.
   bool check_bounds = true;
-  // Also looks for races, within a group and between groups; implies check_bounds.
+  // Also detects races, within a group and between groups; implies check_bounds.
   bool check_races = false;
   // Every other atomic_compare_exchange_weak fails although the value is the expected one.
   bool fail_weak_exchange = false;
@@ -99,14 +101,14 @@ struct Launch {
 };
 
 struct Outcome {
-  Fault fault = Fault::kNone;  // the one that ended the launch
+  Fault fault = Fault::kNone;  // the fault that ended the launch
   Report report;               // of that fault
   std::uint64_t steps = 0;     // basic blocks executed
 };
 
 // Executes the whole grid and returns when it is done or has failed. A grid with a size of 0 does
-// nothing. Without an observer every report ends the launch. May be called by several threads at
-// once, also for the same function.
+// nothing. Without an observer every report ends the launch. Several threads may call it at once,
+// even for the same function.
 Outcome run(const Function& function, const Launch& launch, Observer* observer = nullptr);
 
 }  // namespace halyard::inline v0::sim::msl

@@ -38,7 +38,7 @@ Kept& kept() {
   return *all;
 }
 
-// All names that a function mentions, directly or by what it mentions.
+// All names that a function mentions, directly or indirectly.
 void reach(const Rewritten& text, const std::string& name, std::set<std::string>& seen,
            std::set<std::uint32_t>& variables) {
   if (!seen.insert(name).second) return;
@@ -108,7 +108,7 @@ FunctionInfo describe(const LibraryImage& image, const WrittenFunction& f,
     }
     info.arguments.push_back(std::move(a));
   }
-  // Arguments without an index get the first ones that are free.
+  // Arguments without an index get the first free indices.
   std::size_t at = 0;
   for (std::size_t i = 0; i < f.parameters.size(); ++i) {
     const WrittenParameter& p = f.parameters[i];
@@ -131,7 +131,7 @@ FunctionInfo describe(const LibraryImage& image, const WrittenFunction& f,
   return info;
 }
 
-// The `threadgroup` variables of `f` in `code`, which may be that of more functions.
+// The `threadgroup` variables of `f` in `code`, which may contain other functions.
 void uses(const LibraryImage& image, const Code& code, FunctionInfo& info,
           const WrittenFunction& f) {
   std::set<std::string> seen;
@@ -186,7 +186,7 @@ DataType constant_type(const std::string& name) {
   return DataType::kNone;
 }
 
-// Errors with address spaces that only `constant` as a space of its own shows.
+// Errors with address spaces that appear only if `constant` is a separate address space.
 std::string space_errors(const std::string& preprocessed, const CompileOptions& options) {
   const Rewritten text = rewrite(preprocessed, "__constant");
   const Compiled compiled = compile_code(kernel_source(text, {}, {}), options, Instrument::kSyntax);

@@ -4,8 +4,8 @@
 // version 3.2), compiled for this processor. The text is unchanged; clang 19 compiles it as C++
 // for OpenCL against a `metal_stdlib` of our own. docs/simulated-metal.md lists what differs.
 //
-// Threads: libraries and functions are immutable and may be used by several threads at once; they
-// lock inside where they compile. All are kept alive by shared_ptr, a Function keeps its Library.
+// Libraries and functions are immutable: several threads may use them at once, and compilation
+// locks inside. A Function keeps its Library alive.
 #pragma once
 
 #include <array>
@@ -34,8 +34,8 @@ struct CompileOptions {
   // Results of `fast::` functions differ in their last bit from the nearest value, by a function of
   // the value: for tests of programs that compare bits.
   bool perturb_fast_functions = false;
-  // Also rejects what Metal rejects and C++ for OpenCL accepts: `constant` passed as `device`,
-  // pointers without an address space. One more pass of the compiler.
+  // Also rejects code that Metal rejects and C++ for OpenCL accepts: `constant` passed as `device`,
+  // pointers without an address space. Needs one more pass of the compiler.
   bool strict = false;
   std::vector<std::pair<std::string, std::string>> macros;  // preprocessorMacros
 };
@@ -52,8 +52,8 @@ struct ConstantValue {
   std::array<std::byte, 32> bytes{};  // as many as the type has
 };
 
-// A function, or the log that says why there is none. A function that the library lacks: both are
-// empty.
+// A function, or a log with the reason that there is none. Both are empty if the library does not
+// have the function.
 struct FunctionResult {
   std::shared_ptr<const Function> function;
   std::string log;
@@ -68,15 +68,15 @@ class Library {
 
   explicit Library(std::shared_ptr<const LibraryImage> image) noexcept : image_(std::move(image)) {}
 
-  // In the order of the text. `static_threadgroup_bytes` and `Argument::active` are those without
+  // In the order of the text. `static_threadgroup_bytes` and `Argument::active` apply without
   // values for constants; a Function has its own. The former is 0 here if the library is so large
   // that its functions are compiled one by one.
   std::span<const FunctionInfo> functions() const noexcept;
   std::span<const FunctionConstant> constants() const noexcept;
 
   // The function `name`, with values for constants. A value for an index or name that the library
-  // does not have is ignored. A required constant without a value is an error, and a log.
-  // Compiles, if code for these values is not there yet.
+  // does not have is ignored. A required constant without a value is an error, and a log. Compiles
+  // if there is no code for these values yet.
   FunctionResult function(std::string_view name, std::span<const ConstantValue> values = {}) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a Library and a Function hold.
+// The contents of a Library and of a Function.
 #pragma once
 
 #include <memory>
@@ -20,12 +20,13 @@ class LibraryImage : public std::enable_shared_from_this<LibraryImage> {
   Rewritten text;
   std::vector<FunctionInfo> functions;
   std::vector<FunctionConstant> constants;
-  // Code of all functions without values, or of none if there are many; it has the types of all.
+  // Code of all functions without values for constants. If there are many functions, only the
+  // types.
   std::shared_ptr<const Code> code;
   bool all_functions = true;
 };
 
-// Where an argument of the function goes.
+// The destination of a function's argument.
 struct PassedArgument {
   std::uint32_t parameter = 0;  // index in Call::arguments
   ArgumentKind kind = ArgumentKind::kBuffer;
@@ -43,12 +44,12 @@ struct FunctionImage {
   std::shared_ptr<const Code> checked;
   Code::Entry checked_entry = nullptr;
 
-  // Code without calls at accesses to memory; compiled when it is first asked for.
+  // Code without calls at accesses to memory; compiled on first use.
   mutable std::mutex mutex;
   mutable std::shared_ptr<const Code> plain;
 };
 
-// The entry point for a launch, and the code that it is in. Null: it cannot be compiled.
+// The entry point for a launch, and the code that contains it. Null if it cannot be compiled.
 Code::Entry entry_point(const FunctionImage& image, bool check_memory,
                         std::shared_ptr<const Code>& code);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MemoryCheck: which addresses a launch may read and write.
+// MemoryCheck: the addresses that a launch may read and write.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ class MemoryCheck {
   explicit MemoryCheck(Observer* observer) : observer_(observer) {}
   void add(Region region) { regions_.push_back(std::move(region)); }
 
-  // The region that has all bytes and allows the access; else one that has them, else null. Asks
-  // the observer about memory that is unknown.
+  // Returns a region that contains all bytes and allows the access, otherwise a region that
+  // contains them, otherwise null. Queries the observer for unknown memory.
   const Region* find(std::uint64_t address, std::uint64_t size, bool write);
-  // For a report: where the address is near.
+  // Text for a report: the region that is nearest to the address.
   std::string nearest(std::uint64_t address) const;
   const std::vector<Region>& regions() const noexcept { return regions_; }
 

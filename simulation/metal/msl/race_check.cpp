@@ -62,8 +62,7 @@ void RaceCheck::cell_access(Cell& cell, const Accessor& who, bool write, bool at
     conflict = {true, cell.writer, false, true, address};
   }
   if (!write) {
-    // Several readers are past only if a barrier followed them, not because one of them reads
-    // again.
+    // Several readers can be replaced only after a barrier, not because one of them reads again.
     const bool after_barrier =
         cell.reader.group != who.group
             ? ordered(cell.reader, who)

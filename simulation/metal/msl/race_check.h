@@ -2,8 +2,8 @@
 //
 // RaceCheck: finds two accesses to a byte by different threads of a launch, one of them a write,
 // that no barrier orders (Metal Shading Language Specification 3.2, section 4.8: a barrier orders
-// the memory that its flags name, of the threads that it is for). It depends on the accesses and
-// not on the order in which threads ran.
+// the memory that its flags name, of the threads that it is for). The result depends only on the
+// accesses, not on the order in which threads ran.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace halyard::inline v0::sim::msl {
 
-// Who accesses, and how many barriers for this memory have gone before.
+// The accessing thread, and the number of barriers for this memory before the access.
 struct Accessor {
   std::uint32_t group = 0;
   std::uint16_t thread = 0;
@@ -25,21 +25,22 @@ struct Accessor {
 struct Conflict {
   bool found = false;
   Accessor other;
-  bool many = false;  // of several readers `other` is one
+  bool many = false;  // `other` is one of several readers
   bool other_writes = false;
   std::uint64_t address = 0;
 };
 
 class RaceCheck {
  public:
-  // Forgets what threads of the group before did to the memory of the group.
+  // Discards the accesses of the previous group to the group's memory.
   void forget(std::uint64_t begin, std::uint64_t end);
 
   Conflict access(const Accessor& who, std::uint64_t address, std::uint64_t size, bool write,
                   bool atomic);
 
-  // A fence for all threads of the device: what the group did before is ordered before what a group
-  // does that reads a value which this one writes by an atomic after it, and then has a fence.
+  // A fence for all threads of the device. Accesses of this group before the fence are ordered
+  // before accesses of another group if this group then writes an atomic, and the other group reads
+  // that value and then also has a fence.
   void fence(std::uint32_t group);
   void synchronize(std::uint32_t group, std::uint64_t address, bool write);
 
@@ -50,7 +51,7 @@ class RaceCheck {
     bool written = false, write_atomic = false, read_atomic = false;
     Readers readers = Readers::kNone;
   };
-  // Cells for 4 bytes each, or for one if some access was to a part of 4.
+  // Each cell covers 4 bytes, or one byte if some access covered only a part of 4 bytes.
   struct Page {
     std::vector<Cell> cells;
     bool bytes = false;
@@ -69,8 +70,8 @@ class RaceCheck {
 
   using Groups = std::vector<bool>;
   struct Order {
-    Groups before;   // groups whose work is ordered before this one's
-    Groups pending;  // will be at the next fence
+    Groups before;   // groups ordered before this group
+    Groups pending;  // ordered from the next fence on
     bool fenced = false;
   };
   std::unordered_map<std::uint32_t, Order> orders_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is known of a function in the Metal Shading Language without running it: its arguments, its
-// function constants and its limits. Values of enumerations that Metal has too are Metal's
-// (MTLArgument.h, MTLLibrary.h), so that a framework hands them on as they are.
+// The reflection of a function in the Metal Shading Language: its arguments, its function constants
+// and its limits. Enumerations that Metal also has use Metal's values (MTLArgument.h,
+// MTLLibrary.h), so a framework can return them unchanged.
 #pragma once
 
 #include <cstdint>
@@ -54,13 +54,14 @@ struct Member {
   std::uint32_t size = 0;
   std::uint32_t alignment = 0;
   DataType type = DataType::kNone;
-  // The index of [[id(n)]], by which MTLArgumentEncoder names the member. -1: the struct is no
-  // argument buffer. Members without the attribute continue the count of the one before.
+  // The index of [[id(n)]], which MTLArgumentEncoder uses; -1 if the struct is not an argument
+  // buffer. A member without the attribute has the index after the previous member.
   std::int32_t id = -1;
-  // Elements, if the member is an array, else 1. Element i of an array has the id `id + i`.
+  // The number of elements if the member is an array, otherwise 1. Element i of an array has the id
+  // `id + i`.
   std::uint32_t array_length = 1;
   std::uint32_t array_stride = 0;
-  // Of a kPointer: the pointee. A pointer is 8 bytes, the address.
+  // The pointee of a kPointer. A pointer is an address of 8 bytes.
   Access access = Access::kReadOnly;
   DataType element_type = DataType::kNone;
   std::uint32_t element_size = 0;
@@ -70,11 +71,11 @@ struct Member {
 struct Argument {
   std::string name;
   ArgumentKind kind = ArgumentKind::kBuffer;
-  std::uint32_t index = 0;  // of [[buffer(n)]] or [[threadgroup(n)]], or the next free one
+  std::uint32_t index = 0;  // of [[buffer(n)]] or [[threadgroup(n)]], or the next free
   Access access = Access::kReadOnly;
-  bool constant_space = false;      // `constant`, where Metal aligns offsets more strictly
+  bool constant_space = false;      // `constant`: stricter alignment of offsets
   DataType type = DataType::kNone;  // of the element that the pointer or reference names
-  std::uint32_t size = 0;           // of one element, in bytes; 0 for void
+  std::uint32_t size = 0;           // bytes of an element; 0 for void
   std::uint32_t alignment = 0;
   bool active = true;           // false: [[function_constant(c)]] with c false or undefined
   std::vector<Member> members;  // of a struct; empty if the library could not follow it
@@ -86,19 +87,19 @@ struct FunctionConstant {
   std::string name;
   std::uint32_t index = 0;
   DataType type = DataType::kNone;
-  bool required = false;  // used where no is_function_constant_defined() of it is in the text
+  bool required = false;  // the text has no is_function_constant_defined() for it
 };
 
 struct FunctionInfo {
-  std::string name;  // that of [[host_name("...")]] if it has one
+  std::string name;  // from [[host_name("...")]] if present
   FunctionKind kind = FunctionKind::kKernel;
   std::vector<Argument> arguments;       // in the order of declaration, without built-in inputs
   std::vector<std::uint32_t> constants;  // indices of the function constants that it may use
-  // [[max_total_threads_per_threadgroup(n)]], 0 without.
+  // [[max_total_threads_per_threadgroup(n)]], or 0.
   std::uint32_t max_total_threads = 0;
-  // [[required_threads_per_threadgroup(x, y, z)]], 0 without.
+  // [[required_threads_per_threadgroup(x, y, z)]], or 0.
   std::uint32_t required_threads[3] = {0, 0, 0};
-  // Of the `threadgroup` variables that the function and those that it calls declare.
+  // Bytes of the `threadgroup` variables that the function and its callees declare.
   std::uint32_t static_threadgroup_bytes = 0;
 };
 

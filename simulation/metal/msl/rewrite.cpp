@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kFunctionWords[] = {"kernel", "vertex", "fragment", "visible"};
 
-// Names that mean something to clang in OpenCL and nothing in Metal.
+// Names with a meaning in OpenCL but not in Metal.
 constexpr std::string_view kForeign[] = {
     "local",        "global",        "generic",     "pipe",         "event_t",      "queue_t",
     "read_only",    "write_only",    "read_write",  "uniform",      "reserve_id_t", "clk_event_t",
@@ -66,7 +66,7 @@ bool Rewriter::is_attribute(std::size_t i) const {
          tokens_[i + 2].kind == Token::Kind::kWord;
 }
 
-// Of the operands of ?: values, see __hy_value in shim/traits.h.
+// Turns the operands of ?: into values (__hy_value in shim/traits.h).
 void Rewriter::wrap_conditionals() {
   for (std::size_t i = 0; i + 1 < tokens_.size(); ++i) {
     if (!tokens_[i].is("?")) continue;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The pass over a preprocessed text that makes C++ for OpenCL of the Metal Shading Language, and
-// notes on the way what clang does not keep: attributes of parameters, names given by host_name,
-// function constants, `threadgroup` variables.
+// The pass that translates a preprocessed text from the Metal Shading Language to C++ for OpenCL.
+// It also records information that clang does not keep: attributes of parameters, names given by
+// host_name, function constants, `threadgroup` variables.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 namespace halyard::inline v0::sim::msl {
 
-// A parameter of an entry function as it is written.
+// A parameter of an entry function, as written.
 struct WrittenParameter {
   std::string name;
-  std::string struct_name;  // of a pointer or reference to a named type: that name, else empty
+  std::string struct_name;  // the named type of a pointer or reference, or empty
   // Name of a built-in input ("thread_position_in_grid"), or empty.
   std::string input;
-  std::int32_t index = -1;  // of [[buffer(n)]] and others; -1: none is written
+  std::int32_t index = -1;  // of [[buffer(n)]] and others; -1 if absent
   ArgumentKind kind = ArgumentKind::kBuffer;
   bool indirect = false;  // a pointer or a reference
   bool constant_space = false;
@@ -56,7 +56,7 @@ struct WrittenConstant {
   bool required = true;
 };
 
-// A named thing of the text and the names in it, for what a function may use.
+// A named declaration of the text and the names in it, to find everything that a function may use.
 struct Mention {
   std::string name;
   std::vector<std::string> words;
@@ -72,11 +72,11 @@ struct Rewritten {
   std::vector<WrittenConstant> constants;
   std::vector<Mention> mentions;
   bool safe_math = false;  // #pragma METAL fp math_mode(safe)
-  std::string error;       // what the pass cannot translate, as a line of a log; usually empty
+  std::string error;       // a log line if the pass cannot translate the text
 };
 
-// `constant_space` is what stands for `constant`: "const __global" to run, "__constant" to look for
-// errors with address spaces.
+// `constant_space` replaces `constant`: "const __global" to run, "__constant" to find errors with
+// address spaces.
 Rewritten rewrite(std::string_view preprocessed, std::string_view constant_space);
 
 }  // namespace halyard::inline v0::sim::msl

@@ -47,7 +47,7 @@ void Rewriter::read_attributes(WrittenFunction& f, std::size_t begin, std::size_
   }
 }
 
-// Whether the head of a declaration makes it an entry function. Takes the words out.
+// True if the head of a declaration makes it an entry function. Removes these words.
 bool Rewriter::entry_words(WrittenFunction& f, std::size_t begin, std::size_t end) {
   bool found = false;
   for (std::size_t i = begin; i < end; ++i) {
@@ -100,7 +100,7 @@ void Rewriter::explicit_instance(std::size_t begin, std::size_t end) {
   read_attributes(f, begin, end);
   (void)entry_words(f, begin + 1, end);
   const std::size_t open = parameters_of(begin + 1, end);
-  // The name is what stands before the parameters, or the end: words, ::, and <...>.
+  // The name precedes the parameters, or the end: words, ::, and <...>.
   std::size_t first = begin + 1;
   std::size_t name = end;
   for (std::size_t i = begin + 1; i < open; ++i) {
@@ -140,7 +140,7 @@ void Rewriter::explicit_instance(std::size_t begin, std::size_t end) {
   if (f.host_name.empty()) f.host_name = expression.substr(2);
   f.parameters = base->parameters;
   if (open != end) {
-    // Attributes may be given again, or here only.
+    // Attributes may be repeated, or given only here.
     WrittenFunction own;
     read_parameters(own, open);
     if (own.parameters.size() == f.parameters.size()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The walk over scopes: which { opens what, where statements begin and end.
+// The walk over scopes: the kind of each {, and the begin and end of statements.
 #include <algorithm>
 #include <cstdlib>
 
@@ -158,8 +158,8 @@ void Rewriter::open_brace(std::size_t i) {
     open.name = parameters > head ? std::string(tokens_[parameters - 1].text) : std::string();
     const bool in_struct = !open_.empty() && open_.back().scope == Scope::kStruct;
     if (in_struct) {
-      // Of two members that differ in `constant` and `device` only, one is enough: both are
-      // memory of the device here.
+      // Of two members that differ only in `constant` and `device`, one is enough: here both are
+      // device memory.
       bool device = false, constant = false;
       for (std::size_t k = closing(tokens_, parameters); k < i; ++k) {
         if (tokens_[k].is("device")) device = true;
@@ -242,7 +242,7 @@ void Rewriter::statement(std::size_t begin, std::size_t end) {
   }
 }
 
-// Members are noted with their [[id(n)]]; functions and what is static are no members.
+// Records the members with their [[id(n)]], except functions and static members.
 void Rewriter::member(WrittenStruct& s, std::size_t begin, std::size_t end) {
   for (std::size_t i = begin; i < end; ++i) {
     const Token& t = tokens_[i];

@@ -55,7 +55,7 @@ class Rewriter {
   std::size_t new_mention(std::string name);
   void member(WrittenStruct& s, std::size_t begin, std::size_t end);
 
-  // The ( of the parameters of the function that begins at `begin`; `end` if there is none.
+  // The position of the ( of the parameters of the function that begins at `begin`, or `end`.
   std::size_t parameters_of(std::size_t begin, std::size_t end) const;
   std::size_t behind_template(std::size_t begin, std::size_t end) const;
   void entry_function(std::size_t begin, std::size_t end);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The files of shim/, in the library: CMake writes the source that holds them.
+// The texts of the files in shim/. CMake generates the source that defines them.
 #pragma once
 
 #include <string_view>

@@ -17,7 +17,7 @@ namespace {
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 struct sigaction before[std::size(kSignals)];
 
-// Where the interrupted worker goes on, on its own stack.
+// The interrupted worker continues here, on its own stack.
 void after_trap(Worker* worker, int signal, std::uint64_t address) {
   const char* what = "an illegal instruction, as __builtin_trap is";
   if (signal == SIGSEGV || signal == SIGBUS) {
@@ -41,7 +41,7 @@ void handle(int signal, siginfo_t* info, void* context) {
   Worker* const worker = Group::running();
   const auto sp = static_cast<std::uint64_t>(stack_pointer);
   if (worker != nullptr && sp >= worker->stack_begin() && sp < worker->stack_top()) {
-    // A full stack leaves no room: its contents are not needed any more.
+    // A full stack has no room, and its contents are no longer needed.
     std::uint64_t to = sp;
     if (to < worker->stack_begin() + 16384) to = worker->stack_top() - 4096;
     to = ((to - 512) & ~std::uint64_t{15}) - 8;  // below the red zone, aligned as after a call
@@ -68,12 +68,12 @@ void handle(int signal, siginfo_t* info, void* context) {
     } else if (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN) {
       old.sa_handler(signal);
     } else {
-      ::signal(signal, SIG_DFL);  // and the instruction faults again
+      ::signal(signal, SIG_DFL);  // the instruction then faults again
     }
   }
 }
 
-// Of a thread; a thread that has one already keeps it.
+// The signal stack of a thread, unless the thread already has one.
 struct HandlerStack {
   static constexpr std::size_t kSize = 64 * 1024;
   HandlerStack() {

@@ -7,8 +7,7 @@
 namespace halyard::inline v0::sim::msl {
 
 // Installs handlers of SIGSEGV, SIGBUS, SIGFPE and SIGILL, once for the process, and a stack for
-// them in the calling thread. A signal that no kernel caused goes to the handler that was there
-// before.
+// them in the calling thread. A signal that no kernel caused goes to the previous handler.
 void catch_traps();
 
 }  // namespace halyard::inline v0::sim::msl

@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kMostIdle = 2048;
 
-// Not base::Mutex: kernels run in one step of halyard-sim, whatever was kept from other seeds.
+// Not base::Mutex: it must not be a scheduling point, because kernels run in one step of
+// halyard-sim and the store keeps workers of other seeds.
 struct Store {
   std::mutex mutex;
   std::vector<std::unique_ptr<Worker>> idle;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Worker: a stack on which threads of kernels run, one after the other. At its lowest address is
-// what a kernel finds by its stack pointer.
+// Worker: a stack on which threads of kernels run, one after the other. Its lowest address holds
+// the state that a kernel finds from its stack pointer.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class Group;
 
 class Worker {
  public:
-  // What is at the lowest address. Kernels read `call` there without being looked at.
+  // The state at the lowest address. Kernels read `call` without a check.
   struct Base {
     __hy_state state;
     Worker* worker;
@@ -34,20 +34,20 @@ class Worker {
   Base& base() noexcept { return *reinterpret_cast<Base*>(memory_); }
   Fiber& fiber() noexcept { return *fiber_; }
   static Worker& of(__hy_state* state) noexcept { return *reinterpret_cast<Base*>(state)->worker; }
-  // The worker whose stack has `address`, if it is one: the caller knows that it is.
+  // The worker whose stack contains `address`. Precondition: `address` is on a worker's stack.
   static Worker& at(std::uint64_t address) noexcept {
     return *reinterpret_cast<Base*>(address & ~(__HY_STACK_SIZE - 1))->worker;
   }
   std::uint64_t stack_begin() const noexcept { return reinterpret_cast<std::uint64_t>(memory_); }
   std::uint64_t stack_top() const noexcept { return stack_begin() + __HY_STACK_SIZE; }
-  // Begins anew after a thread that will not go on.
+  // Resets the stack after a thread that does not continue.
   void restart() noexcept;
 
   Group* group = nullptr;
-  std::uint32_t thread = 0;  // of the group, that runs here
+  std::uint32_t thread = 0;  // the thread of the group that runs here
   bool broken = false;       // a thread stopped in the middle
 
-  // From and to a store of idle workers, for launches to come.
+  // Take and return workers from a store of idle workers.
   static std::unique_ptr<Worker> take();
   static void give(std::unique_ptr<Worker> worker);
 

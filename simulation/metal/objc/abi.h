@@ -17,7 +17,7 @@ struct Object {
   Class* isa;
 };
 
-// A selector is the address of its name, of which the process has one: find_selector().
+// A selector is the address of its name, which is unique in the process: find_selector().
 using Selector = const char*;
 
 struct Method {
@@ -34,7 +34,7 @@ struct MethodList {
 };
 
 struct Ivar {
-  std::int64_t* offset;  // read by all code that uses it: it moves where the superclass has grown
+  std::int64_t* offset;  // all code reads it: it changes if the superclass has grown
   const char* name;
   const char* type;
   std::uint32_t alignment_log2;
@@ -84,7 +84,7 @@ inline constexpr std::uint32_t kIsMeta = 1 << 0;
 inline constexpr std::uint32_t kIsRoot = 1 << 1;
 inline constexpr std::uint32_t kHasCxxDestructor = 1 << 2;
 
-// What the compiler knows of a class.
+// The compiler's data of a class.
 struct ClassData {
   std::uint32_t flags;
   std::uint32_t instance_start;
@@ -105,7 +105,7 @@ struct ClassState;
 struct Class {
   Class* isa;
   Class* superclass;
-  MethodCache* cache;  // message.S reads it; the compiler leaves null or the address of a word of its own
+  MethodCache* cache;  // message.S reads it; the compiler sets null or _objc_empty_cache
   ClassState* state;   // ours, once the class is realized; the ABI's vtable
   ClassData* data;
 };
@@ -122,7 +122,8 @@ struct Category {
   std::uint32_t size;
 };
 
-// Where objc_msgSend looks first: one place for each selector, by the low bits of its address.
+// The table that objc_msgSend reads first: one place for each selector, by the low bits of its
+// address.
 struct MethodCache {
   std::uint64_t mask;  // (places - 1) * sizeof(Place); selectors are multiples of sizeof(Place)
   std::uint64_t padding;

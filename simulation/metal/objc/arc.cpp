@@ -105,7 +105,7 @@ HALYARD_OBJC_EXPORT Object* objc_autorelease(Object* object) {
 HALYARD_OBJC_EXPORT Object* objc_retainAutorelease(Object* object) {
   return objc_autorelease(retain(object));
 }
-// Whether caller and callee could hand the reference over without a pool is not looked at.
+// Does not use the optimization that passes the reference to the caller without a pool.
 HALYARD_OBJC_EXPORT Object* objc_autoreleaseReturnValue(Object* object) {
   return objc_autorelease(object);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Blocks: clang's Block-ABI-Apple.html. A block on the heap counts its users in its flags.
+// Blocks: clang's Block-ABI-Apple.html. A block on the heap has its reference count in its flags.
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -41,10 +41,10 @@ struct ByReference {
 // A count is two units; the lowest bit is free.
 constexpr std::int32_t kCounts = 0xfffe, kOne = 2, kIsOnHeap = 1 << 24, kHasCopy = 1 << 25,
                        kIsGlobal = 1 << 28;
-// What a field is.
+// The kinds of fields.
 constexpr int kObject = 3, kBlock = 7, kByReference = 8, kCaller = 128;
 
-// True if that was the last user.
+// Returns true if that was the last reference.
 bool drop(std::int32_t& flags) {
   const std::int32_t before = std::atomic_ref(flags).fetch_sub(kOne, std::memory_order_acq_rel);
   if ((before & kCounts) == 0) report(Misuse::kOverRelease, "a block is released too often");

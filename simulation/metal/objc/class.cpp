@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t kPlace = sizeof(MethodCache::Place);
 
-// Guards all below, and each ClassState but its atomics. Nothing is called under it, so that a simulated
-// thread never loses the processor with it.
+// Guards everything below, and each ClassState except its atomics. Nothing is called while it is
+// held, so a simulated thread is never preempted with it.
 std::mutex& registry_mutex() {
   static auto* const mutex = new std::mutex;
   return *mutex;
@@ -34,8 +34,8 @@ Registry& registry() {
   return *all;
 }
 
-// A selector's address is a multiple of a place's size and different in its low bits from its
-// neighbours'.
+// A selector's address is a multiple of the size of a Place, and differs in its low bits from its
+// neighbours.
 Selector selector_under_lock(std::string_view name) {
   auto& all = registry().selectors;
   if (const auto found = all.find(name); found != all.end()) return found->second;
@@ -63,14 +63,14 @@ MethodCache* make_cache(std::size_t places) {
   cache->mask = (places - 1) * kPlace;
   return cache;
 }
-// Of one place, which is never filled.
+// The empty cache: one place, which is never filled.
 MethodCache* empty_cache() {
   static MethodCache* const cache = make_cache(1);
   return cache;
 }
 
-// message.S reads caches without a lock. A place is filled once, the implementation first; a cache that
-// a change of methods made wrong is replaced, and kept, as a thread may still read it.
+// message.S reads caches without a lock. A place is filled once, the implementation first; a cache
+// that is outdated by a change of methods is replaced but not freed, as a thread may still read it.
 void remember(Class* of, Selector selector, Implementation implementation) {
   if (of->cache == empty_cache()) {
     registry().caches.push_back(make_cache(64));
@@ -127,7 +127,8 @@ void realize(Class* one, bool is_meta) {
     superclass->state->subclasses.push_back(one);
   }
   if (data.ivars != nullptr) {
-    // Where the superclass has grown since this class was compiled, its variables move behind it.
+    // If the superclass has grown since this class was compiled, its variables move to larger
+    // offsets.
     std::int64_t shift = 0;
     if (!is_meta && superclass != nullptr && superclass->state->instance_size > data.instance_start) {
       shift = superclass->state->instance_size - data.instance_start;
@@ -138,7 +139,8 @@ void realize(Class* one, bool is_meta) {
       state->instance_size += static_cast<std::uint32_t>(shift);
     }
     for (Ivar& ivar : *data.ivars) {
-      // Where clang knows the layout (below NSObject) the offset is a constant in read-only memory.
+      // If clang knows the layout (of classes below NSObject), the offset is a constant in
+      // read-only memory.
       if (ivar.offset != nullptr && shift != 0) *ivar.offset += shift;
       state->ivars.push_back(&ivar);
     }
@@ -165,15 +167,15 @@ std::string text_of(const Class* of, Selector selector) {
   return std::string(of->state->is_meta ? "+[" : "-[") + of->state->name + " " + selector + "]";
 }
 
-// What answers a message that nothing can answer.
+// The implementations for messages without a method.
 void* nothing(Object*, Selector) { return nullptr; }
 void* unrecognized(Object* receiver, Selector selector) {
   report(Misuse::kUnrecognized, text_of(receiver->isa, selector) + ": unrecognized selector");
   std::abort();
 }
 
-// Apple, NSObject +initialize: before the first message to a class, its superclass first. The thread that
-// does it may send messages to the class meanwhile; others wait.
+// Apple, NSObject +initialize: before the first message to a class, its superclass first. Meanwhile
+// the initializing thread may send messages to the class; other threads wait.
 void initialize(Class* of) {
   Class* const plain = of->state->is_meta ? find_class(of->state->name) : of;
   if (plain == nullptr || plain->state->is_initialized.load(std::memory_order_acquire)) return;
@@ -376,10 +378,10 @@ bool conforms_to(Class* of, Protocol* protocol) {
 
 using namespace halyard::sim::objc;
 
-// From message.S: the receiver is of class `of` or, for a message to super, of a class below it.
+// Called by message.S. The receiver's class is `of` or, for a message to super, a subclass of it.
 extern "C" __attribute__((visibility("hidden"), used)) Implementation halyard_objc_find_method(
     Object* receiver, Selector selector, Class* of) {
-  if (of->state == nullptr) std::abort();  // no object, or of an image that was never registered
+  if (of->state == nullptr) std::abort();  // not an object, or of an unregistered image
   if (of == zombie_class()) {
     const Class* const was = class_of_zombie(receiver);
     report(selector == selectors().release ? Misuse::kOverRelease : Misuse::kMessageToDestroyed,
@@ -403,6 +405,6 @@ HALYARD_OBJC_EXPORT void halyard_objc_register_image(void** lists[10]) {
   register_image(image);
 }
 
-// What compilers name as the first cache of a class.
+// Compilers set the cache of a class to this symbol.
 HALYARD_OBJC_EXPORT std::uint64_t _objc_empty_cache[4];
 std::uint64_t _objc_empty_cache[4] = {};

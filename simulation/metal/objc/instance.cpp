@@ -10,7 +10,7 @@
 namespace halyard::inline v0::sim::objc {
 namespace {
 
-// Stands before each object that create_instance() made.
+// The header before each object that create_instance() made.
 struct alignas(16) Header {
   std::atomic<std::int64_t> count{1};
   Class* was = nullptr;  // once it is a zombie

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Threads of the system. What a thread has autoreleased without end is released when it ends, and
-// never by exit() on the main thread: Apple's runtime (objc4, NSObject.mm, tls_dealloc) does so as
-// a destructor of a pthread key, which exit() does not run.
+// Threads of the system. Objects that are still in a thread's pools are released when the thread
+// ends, but not by exit() on the main thread. Apple's runtime (objc4, NSObject.mm, tls_dealloc)
+// does the same in a destructor of a pthread key, which exit() does not run.
 #include <pthread.h>
 
 #include "simulation/metal/objc/thread_state.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Autorelease pools. The token of a pool is how much its thread had autoreleased when it began.
+// Autorelease pools. The token of a pool is the number of objects that its thread had autoreleased
+// when the pool began.
 #include "simulation/metal/objc/accounting.h"
 #include "simulation/metal/objc/runtime.h"
 #include "simulation/metal/objc/thread_state.h"

@@ -5,7 +5,7 @@
 // block.cpp; Apple documents them in "Objective-C Runtime" and in clang's
 // AutomaticReferenceCounting.html.
 //
-// Any thread may call any of it. Classes and selectors are never unloaded.
+// Any thread may call any function. Classes and selectors are never unloaded.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ struct ClassState {
   bool has_cxx_structors = false;  // .cxx_construct or .cxx_destruct of its own
   bool is_registered = true;       // false between objc_allocateClassPair and objc_registerClassPair
   std::uint32_t instance_size = 0;
-  std::unordered_map<Selector, Method*> methods;  // its own, and those of categories
+  std::unordered_map<Selector, Method*> methods;  // its own, and its categories'
   std::vector<Protocol*> protocols;
   std::vector<Ivar*> ivars;
   std::vector<Class*> subclasses;
@@ -38,9 +38,9 @@ struct ClassState {
 
 // --- selectors and classes
 
-// The one selector of that name.
+// The unique selector of that name.
 Selector find_selector(std::string_view name);
-// Null: there is none.
+// Null if there is none.
 Class* find_class(std::string_view name);
 Protocol* find_protocol(std::string_view name);
 std::vector<Class*> all_classes();
@@ -56,20 +56,20 @@ struct Image {
 };
 void register_image(const Image& image);
 
-// A class that the program makes. Null if the name is taken.
+// Makes a class for the program. Returns null if the name is taken.
 Class* allocate_class_pair(Class* superclass, const char* name, std::size_t extra);
 void register_class_pair(Class* made);
 
 // --- methods
 
-// The class's own method or an inherited one; null: there is none.
+// The class's own or inherited method; null if there is none.
 Method* find_method(Class* of, Selector selector);
-// What objc_msgSend would jump to: the method, or a function that reports the message.
+// The target of objc_msgSend: the method, or a function that reports the message.
 Implementation find_implementation(Class* of, Selector selector);
-// The same for a message to `receiver`, which may be destroyed: then it is reported.
+// The same for a message to `receiver`. If it is destroyed, the message is reported.
 extern "C" __attribute__((visibility("hidden"))) Implementation halyard_objc_find_method(
     Object* receiver, Selector selector, Class* of);
-// False if the class has one of its own and `replaces` is false.
+// Returns false if the class itself has the method and `replaces` is false.
 bool add_method(Class* to, Selector name, Implementation implementation, const char* types,
                 bool replaces);
 void set_implementation(Method* method, Implementation implementation);
@@ -84,20 +84,21 @@ inline bool is_subclass_of(Class* of, const Class* ancestor) {
 
 // --- instances
 
-// Zeroed, its C++ members constructed, with a count of 1. Null: no memory.
+// Makes an object with a count of 1: zeroed, then its C++ members constructed. Null if there is no
+// memory.
 Object* create_instance(Class* of, std::size_t extra = 0);
-// Destroys its C++ members and what is associated with it. The memory stays for a while as a zombie, so
-// that a message to it is found (accounting.h).
+// Destroys the object's C++ members and releases its associated objects. The memory stays for a
+// while as a zombie, so that a message to it is detected (accounting.h).
 void destroy_instance(Object* object);
 Object* retain_instance(Object* object);
 void release_instance(Object* object);
 std::int64_t count_of(const Object* object);
-// The class of destroyed objects, which has no methods, and what the object was.
+// The class of destroyed objects, which has no methods, and the former class of such an object.
 Class* zombie_class();
 Class* class_of_zombie(const Object* object);
-// False if it is being destroyed.
+// Returns false if the object is being destroyed.
 bool try_retain_instance(Object* object);
-// Forgets what points to `object` weakly and what is associated with it.
+// Clears the weak references to `object` and releases its associated objects.
 void clear_references_to(Object* object);
 
 template <class R, class... A>

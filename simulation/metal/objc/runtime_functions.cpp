@@ -12,7 +12,7 @@ using namespace halyard::sim::objc;
 
 namespace {
 
-// A list that the caller frees, with a null behind it; null if it is empty.
+// A null-terminated list that the caller frees; null if it is empty.
 template <class T, class List>
 T* copy_list(const List& list, unsigned* count) {
   if (count != nullptr) *count = static_cast<unsigned>(list.size());

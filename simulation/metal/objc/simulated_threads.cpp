@@ -11,7 +11,7 @@ namespace halyard::inline v0::sim::objc {
 
 namespace {
 
-// By the scheduler's numbers. Not guarded: no other simulated thread runs meanwhile.
+// By the scheduler's thread numbers. Needs no lock: no other simulated thread runs meanwhile.
 std::vector<std::unique_ptr<ThreadState>>& threads() {
   static auto* const all = new std::vector<std::unique_ptr<ThreadState>>;
   return *all;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the runtime keeps for each thread of the program: its autorelease pools.
+// The runtime's state of each thread of the program: its autorelease pools.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,20 @@
 namespace halyard::inline v0::sim::objc {
 
 struct ThreadState {
-  std::vector<Object*> autoreleased;  // of all its pools, the innermost last
+  std::vector<Object*> autoreleased;  // by all its pools, the innermost last
   std::size_t pools = 0;
 
-  // Releases what was autoreleased behind the first `size`, the latest first, and what these
-  // autorelease in turn.
+  // Releases the autoreleased objects after the first `size`, the latest first, and objects that
+  // these autorelease in turn.
   void release_down_to(std::size_t size);
 };
 
-// The calling thread's: of the system, or a fiber of halyard-sim.
+// The state of the calling thread, which may be a fiber of halyard-sim.
 ThreadState& this_thread();
 
-// Of halyard-sim only, at the end of a process, when no other thread runs: releases what threads
-// have autoreleased without end, and forgets them. Numbers of threads begin again.
+// Only for halyard-sim: called at the end of a simulated process, when no other thread runs.
+// Releases the objects in the threads' pools and deletes the threads' states. Thread numbers begin
+// again.
 void forget_threads();
 
 }  // namespace halyard::inline v0::sim::objc

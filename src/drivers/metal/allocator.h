@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory of the metal driver: an MTLBuffer, named by the buffer and an offset.
+// Memory of the metal driver: an MTLBuffer and an offset in it. Storage modes:
 //
 //     kDeviceLocal   Private
 //     kHostVisible   Shared; Managed (managed.h) where the device's memory is its own and
 //                    DeviceOptions::managed chooses that (docs/drivers/metal.md)
 //     kHostLocal     Shared
 //
-// Untracked: the encoder orders commands itself. Buffers are few, as the HAL's pools divide them.
+// Buffers are untracked, since the encoder orders commands itself. They are few, since the HAL's
+// pools divide them.
 #pragma once
 
 #import <Metal/Metal.h>
@@ -25,7 +26,8 @@
 
 namespace halyard::inline v0::metal {
 
-// How a buffer is stored; whether an option is a number or an enumerator depends on the headers.
+// A storage mode without hazard tracking. The casts are for headers in which options are plain
+// numbers.
 constexpr MTLResourceOptions untracked(MTLResourceOptions mode) noexcept {
   return static_cast<MTLResourceOptions>(static_cast<NSUInteger>(mode) |
                                          MTLResourceHazardTrackingModeUntracked);
@@ -33,18 +35,19 @@ constexpr MTLResourceOptions untracked(MTLResourceOptions mode) noexcept {
 
 class DeviceMemory final : public hal::Memory {
  public:
-  // `domain`: of the device. kResourceExhausted with the size.
+  // `domain`: the device's memory domain. Returns kResourceExhausted, with the size, if Metal makes
+  // no buffer.
   static Result<Ref<DeviceMemory>> allocate(Ref<NativeDevice> device, std::uint64_t size,
                                             std::uint64_t alignment, hal::MemoryType type,
                                             const void* domain);
-  // The host's pages that hold [data, data + size), without a copy. kResourceExhausted.
+  // Imports the host's pages that hold [data, data + size), without a copy. Errors as allocate().
   static Result<Ref<DeviceMemory>> import(Ref<NativeDevice> device, std::byte* data,
                                           std::uint64_t size, const void* domain);
 
   id<MTLBuffer> buffer() const noexcept { return buffer_.get(); }
-  // Where the memory begins in buffer(): not at 0 if it was imported from the middle of a page.
+  // Where the memory begins in buffer(); not 0 if it was imported from the middle of a page.
   std::uint64_t offset_in_buffer() const noexcept { return offset_; }
-  // Of managed memory; else null.
+  // Null unless the memory is Managed.
   ManagedCopies* managed() const noexcept { return managed_.get(); }
 
  private:
@@ -63,7 +66,7 @@ class DeviceMemory final : public hal::Memory {
   std::unique_ptr<ManagedCopies> managed_;
 };
 
-// Where commands work on a range. For commands that are issued.
+// A range of memory in its MTLBuffer.
 struct NativeRange {
   id<MTLBuffer> buffer;
   std::uint64_t offset;  // in `buffer`
@@ -71,8 +74,8 @@ struct NativeRange {
 };
 NativeRange native_range(const hal::BoundRange& range) noexcept;
 
-// Argument blocks (hal/recording/arguments.h). At multiples of what `constant` memory needs on
-// every device.
+// Argument blocks (hal/recording/arguments.h), aligned to 256 bytes, which suffices for `constant`
+// memory on every device.
 struct ArgumentTraits {
   using Device = NativeDevice;
   static constexpr const char* kDriver = "metal";

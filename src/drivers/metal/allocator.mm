@@ -11,13 +11,13 @@
 namespace halyard::inline v0::metal {
 namespace {
 
-// Of an allocation that asks for none (BufferInfo::alignment).
+// The alignment if an allocation requests none (BufferInfo::alignment).
 constexpr std::uint64_t kDefaultAlignment = 64;
 
 constexpr MTLResourceOptions kPrivate = untracked(MTLResourceStorageModePrivate);
 constexpr MTLResourceOptions kShared = untracked(MTLResourceStorageModeShared);
 #if defined(__APPLE__) && !TARGET_OS_OSX
-constexpr MTLResourceOptions kManaged = kShared;  // no such device has memory of its own
+constexpr MTLResourceOptions kManaged = kShared;  // all devices have unified memory
 #else
 constexpr MTLResourceOptions kManaged = untracked(MTLResourceStorageModeManaged);
 #endif
@@ -63,7 +63,7 @@ Result<Ref<DeviceMemory>> DeviceMemory::allocate(Ref<NativeDevice> device, std::
                                                  std::uint64_t alignment, hal::MemoryType type,
                                                  const void* domain) {
   alignment = std::max(alignment, kDefaultAlignment);
-  // A buffer has a length, and blits work on whole words.
+  // A buffer is not empty, and blits work on whole words.
   std::uint64_t bytes = (std::max<std::uint64_t>(size, 1) + 3) & ~std::uint64_t{3};
   if (bytes > [device->handle() maxBufferLength]) return no_memory(size);
   if (type == hal::MemoryType::kDeviceLocal) {
@@ -80,7 +80,7 @@ Result<Ref<DeviceMemory>> DeviceMemory::allocate(Ref<NativeDevice> device, std::
   Retained<id<MTLBuffer>> buffer = new_buffer(device->handle(), bytes, mode);
   std::uint64_t offset = buffer ? bytes_to_alignment([buffer.get() contents], alignment) : 0;
   if (offset != 0) {
-    // Metal promises the host no alignment of its own. Rare: it gives whole pages.
+    // Metal documents no alignment of the host address. In practice it returns whole pages.
     buffer = new_buffer(device->handle(), bytes + alignment, mode);
     offset = buffer ? bytes_to_alignment([buffer.get() contents], alignment) : 0;
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ArgumentWriter: encodes the bindings of a dispatch into an argument block, by the kernel's
-// MTLArgumentEncoder, which knows how this device lays it out. A block may be written again in
-// part: a replay writes the bindings that have changed.
+// ArgumentWriter: encodes the bindings of a dispatch into an argument block with the kernel's
+// MTLArgumentEncoder, which knows the layout of this device. A replay writes only the bindings that
+// have changed.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 namespace halyard::inline v0::metal {
 
-// Bytes of the argument block of a command, aligned; 0: it needs none.
+// Bytes of a command's argument block, aligned; 0 if it needs none.
 std::uint64_t argument_bytes(const hal::Command& command) noexcept;
 
-// Holds the encoder of the dispatch's kernel, which other threads wait for. Short-lived.
+// Locks the argument encoder of the dispatch's kernel for its lifetime, which should be short.
 class ArgumentWriter {
  public:
-  // `block` has argument_bytes(). Precondition: the device does not read it now.
+  // `block` has argument_bytes(). Precondition: the device does not read the block.
   ArgumentWriter(const hal::DispatchCommand& command, const hal::ArgumentBlock& block);
 
   void set(std::uint32_t binding, const hal::BoundRange& range);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// BuiltinKernels: copies and fills that Metal's blits do not do. On macOS a blit has offsets and
-// sizes that are multiples of 4, and a fill repeats one byte. For any offset and size.
+// BuiltinKernels: copies and fills of any offset and size. Metal's blits cannot do these: on macOS
+// their offsets and sizes are multiples of 4, and a fill repeats one byte.
 #pragma once
 
 #import <Metal/Metal.h>
@@ -14,8 +14,8 @@
 
 namespace halyard::inline v0::metal {
 
-// The constants of both kernels, [[buffer(2)]]. Buffers are bound at multiples of 4, and the bytes
-// begin so many later.
+// The constants of both kernels, [[buffer(2)]]. Buffers are bound at multiples of 4; `target` and
+// `source` are the remaining bytes of the offsets.
 struct BuiltinConstants {
   std::uint64_t size = 0;
   std::uint32_t target = 0;   // 0 to 3
@@ -25,21 +25,21 @@ struct BuiltinConstants {
 };
 
 inline constexpr std::uint32_t kBuiltinGroupItems = 64;
-// The groups for a target of that size.
+// The number of groups for a target of `size` bytes.
 std::uint32_t builtin_groups(std::uint64_t size) noexcept;
 
 class BuiltinKernels {
  public:
-  // Compiles the kernels, once; later calls do nothing. Errors as Executable::prepare.
+  // Compiles the kernels once; later calls do nothing. Errors as Executable::prepare().
   Status prepare(id<MTLDevice> device);
   void reset() noexcept;
 
-  // After prepare(). Target [[buffer(0)]], source of a copy [[buffer(1)]].
+  // After prepare(). The target is [[buffer(0)]], the source of a copy [[buffer(1)]].
   id<MTLComputePipelineState> copy() const noexcept { return copy_.get(); }
   id<MTLComputePipelineState> fill() const noexcept { return fill_.get(); }
 
  private:
-  base::Mutex mutex_;  // held by prepare(), which writes each once
+  base::Mutex mutex_;  // held by prepare(), which writes them once
   Retained<id<MTLComputePipelineState>> copy_;
   Retained<id<MTLComputePipelineState>> fill_;
 };

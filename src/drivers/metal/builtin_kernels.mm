@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kItemBytes = 16;
 
-// Each item has 16 bytes, then those as far on as the grid is large.
+// Each item handles 16 bytes, then steps on by the size of the grid.
 constexpr std::string_view kSource = R"(#include <metal_stdlib>
 using namespace metal;
 
@@ -67,7 +67,7 @@ Status make(id<MTLDevice> device, id<MTLLibrary> library, std::string_view name,
 
 std::uint32_t builtin_groups(std::uint64_t size) noexcept {
   constexpr std::uint64_t kBytes = kBuiltinGroupItems * kItemBytes;
-  // Enough to fill a device. The grid goes over what is larger more than once.
+  // Enough groups to fill a device. Their items loop over larger targets.
   constexpr std::uint64_t kMost = 8192;
   return size == 0 ? 0 : static_cast<std::uint32_t>(std::min((size - 1) / kBytes + 1, kMost));
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// CommandBuffer: a recording for lanes. An MTLCommandBuffer is used once, so each replay encodes
-// the commands again. What it keeps are the argument blocks of the dispatches:
+// CommandBuffer: a prepared recording. An MTLCommandBuffer can be used only once, so each replay
+// encodes the commands again. The recording keeps the argument blocks of its dispatches:
 //
 //     no slots    one set of blocks, encoded when the recording is made; any number of submissions
-//                 use it at once
-//     slots       instances: each has blocks, in which a submission writes the bindings whose slots
-//                 have changed since the instance's last use
+//                 share it at the same time
+//     slots       several instances, each with its own blocks: a submission rewrites the bindings
+//                 whose slots have changed since the instance was last used
 //
-// A recording of many commands goes into several MTLCommandBuffers: one that runs for long is
-// stopped by the system, since it holds up the display. A part of a submission has some of them.
+// A long recording goes into several MTLCommandBuffers, because the system stops a buffer that
+// holds up the display. A part of a submission has some of these buffers.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,8 @@ class CommandBuffer final : public hal::NativeCommands {
  public:
   static constexpr std::uint32_t kInstances = 4;
 
-  // `recording` outlives the result. kResourceExhausted.
+  // `recording` outlives the result. Returns kResourceExhausted if there is no memory for the
+  // blocks.
   static Result<std::unique_ptr<hal::NativeCommands>> create(
       const ArgumentHeap& heap, const hal::RecordedCommands& recording);
   ~CommandBuffer() override = default;
@@ -38,16 +39,16 @@ class CommandBuffer final : public hal::NativeCommands {
   std::uint32_t depth() const noexcept override { return depth_; }
   hal::InstanceInfo instances() const noexcept override;
 
-  // Commands that do work.
+  // The number of commands that do work.
   std::uint32_t work_count() const noexcept { return work_count_; }
 
-  // Encodes the blocks of an instance for a submission with this table, which has the instance for
-  // itself. Before the submission's first part is encoded.
+  // Encodes the blocks of an instance for a submission with this table. Called before the
+  // submission's first part is encoded. Precondition: no other submission uses the instance.
   void write_arguments(std::uint32_t instance, const hal::BoundRange* table) const;
 
-  // Encodes the commands [first, first + count) of those that do work, with the barriers between
-  // them. `before(k)` is called before the k-th, and may have the encoder begin another buffer;
-  // `after(k, index)` after it, with its index in the recording. Both return a Status.
+  // Encodes the working commands [span.first, span.first + span.count), with the barriers between
+  // them. Calls `before(k)` before the k-th command, which may begin another buffer in the encoder,
+  // and `after(k, index)` after it, with its index in the recording. Both return a Status.
   template <class Before, class After>
   Status encode(Encoder& encoder, std::uint32_t instance, const hal::BoundRange* table,
                 timeline::CommandSpan span, Before&& before, After&& after) const {
@@ -66,14 +67,14 @@ class CommandBuffer final : public hal::NativeCommands {
         });
   }
 
-  // The commands that do work in these native commands.
+  // The working commands in a span of native commands.
   timeline::CommandSpan work_in(timeline::CommandSpan native) const noexcept;
 
  private:
   struct Instance {
     Arguments arguments;
-    base::Array<hal::ArgumentBlock> blocks;  // one for each dispatch
-    base::Array<hal::SlotValue> written;     // of bindings that are slots, in their order
+    base::Array<hal::ArgumentBlock> blocks;  // for each dispatch
+    base::Array<hal::SlotValue> written;     // for each slot binding, in order
     bool encoded = false;
   };
 
@@ -84,7 +85,7 @@ class CommandBuffer final : public hal::NativeCommands {
   const ArgumentHeap heap_;
   std::uint32_t work_count_ = 0;
   std::uint32_t depth_ = 1;
-  std::uint32_t per_buffer_ = 0;  // commands of one native command
+  std::uint32_t per_buffer_ = 0;  // working commands in a native command
   std::uint32_t instance_count_ = 0;
   std::unique_ptr<Instance[]> instances_;
 };

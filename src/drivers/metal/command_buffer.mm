@@ -56,7 +56,7 @@ Status CommandBuffer::open() {
                                                  : hal::ArgumentBlock());
     }
   }
-  // Without slots all of it is known now, and submissions that run at the same time only read it.
+  // Without slots all bindings are known now, and concurrent submissions only read the blocks.
   if (shared) write_arguments(0, nullptr);
   return {};
 }
@@ -75,7 +75,7 @@ void CommandBuffer::write_arguments(std::uint32_t index, const hal::BoundRange* 
     if (command.kind != hal::CommandKind::kDispatch) continue;
     const hal::ArgumentBlock& block = instance.blocks[dispatch++];
     if (command.dispatch.binding_count == 0) continue;
-    // The encoder is taken only for a dispatch of which something has changed.
+    // Locks the encoder only for a dispatch whose bindings have changed.
     std::size_t its = slot;
     bool changed = all;
     for (std::uint32_t i = 0; i < command.dispatch.binding_count; ++i) {

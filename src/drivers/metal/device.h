@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Device: lanes on an MTLDevice, and the clock in which they stamp.
+// Device: the lanes of an MTLDevice, and the clock of their timestamps.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ namespace halyard::inline v0::metal {
 
 inline constexpr unsigned kMaxLanes = 64;  // of a device
 
-// Which lanes wait for each other, and who uses whose memory; addresses.
+// Addresses that identify domains: lanes wait natively for lanes of the same wait domain, and
+// devices use memory of the same memory domain.
 struct Domains {
   const void* wait = nullptr;
   const void* memory = nullptr;
@@ -25,7 +26,7 @@ struct Domains {
 
 class Device final : public hal::DeviceImpl, private trace::DeviceClock {
  public:
-  // kResourceExhausted; errors of the driver's own kernels.
+  // Returns kResourceExhausted, or an error of BuiltinKernels::prepare().
   static Result<std::unique_ptr<Device>> create(hal::DeviceInfo info, Ref<PhysicalDevice> physical,
                                                 Ref<timeline::EntryGuard> guard,
                                                 const Domains& domains,
@@ -45,7 +46,7 @@ class Device final : public hal::DeviceImpl, private trace::DeviceClock {
   Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file) override;
   Result<std::unique_ptr<hal::NativeCommands>> prepare(
       const hal::RecordedCommands& recording) override;
-  // An MTLCommandQueue for each; Metal has no priorities.
+  // Each lane has its own MTLCommandQueue. Metal has no queue priorities.
   Result<timeline::NativeQueue*> open_lane(hal::QueueKind kind,
                                            hal::QueuePriority priority) override;
   trace::DeviceClock* clock() noexcept override { return this; }

@@ -75,7 +75,7 @@ void Device::close() {
   for (std::unique_ptr<Lane>& lane : lanes_) {
     if (lane == nullptr) continue;
     const Status closed(StatusCode::kCancelled, "metal: the lane is closed");
-    // The engine has asked for as long as it takes.
+    // The engine has already waited as long as it should.
     if (lane->abandon(closed, Lane::kPatience) == timeline::Abandoned::kStillRunning) {
       base::leak(std::move(lane));
     }

@@ -29,7 +29,7 @@
 namespace halyard::inline v0::metal {
 namespace {
 
-// An option is absent, or has a number between its bounds.
+// Numbers within their bounds; empty if the URI does not have the option.
 struct Options {
   std::optional<unsigned> devices, heaps, managed, page, poll_time, split;
 };
@@ -51,12 +51,12 @@ constexpr unsigned kPollMicroseconds = 2000;  // longer than threads take to wak
 std::uint64_t page_size() noexcept { return static_cast<std::uint64_t>(getpagesize()); }
 #else
 constexpr unsigned kPollMicroseconds = 0;
-// Of Apple silicon, which the simulated framework asks for whatever this machine has.
+// The page size of Apple silicon, which the simulated framework requires on every machine.
 constexpr std::uint64_t page_size() noexcept { return 16384; }
 #endif
 
-// Commands of a buffer: some ten milliseconds of long ones. The system ends what holds up its
-// display for seconds.
+// Commands in a buffer. Long commands then take tens of milliseconds; the system stops a buffer
+// that holds up the display for seconds.
 constexpr unsigned kSplitAfter = 64;
 
 Result<Options> read_options(const hal::Uri& uri) {
@@ -82,7 +82,7 @@ Result<Options> read_options(const hal::Uri& uri) {
   return options;
 }
 
-// The part of a device's URI that says what was asked for.
+// The query of a device's URI: the options that were given.
 std::string query_of(const Options& options) {
   std::string query;
   for (const OptionName& option : kOptions) {
@@ -166,8 +166,8 @@ class MetalDriver final : public hal::Driver {
     return {&kWait, &kMemory[device % kMaxDevices]};
   }
 
-  // Keeps every device that Metal has named, under the ordinal that it had first: its registry ID
-  // says which it is. One that is gone stays, and cannot be opened any more.
+  // Keeps every device that Metal has listed under its first ordinal, identified by its registry
+  // ID. A removed device stays in the list but cannot be opened.
   Status find_devices() {
     const auto add = [this](id<MTLDevice> device) -> Status {
       const std::uint64_t registry_id = [device registryID];
@@ -178,7 +178,7 @@ class MetalDriver final : public hal::Driver {
       devices_.push_back(std::move(physical));
       return {};
     };
-    // A list is empty in some sessions, and its elements are read only where there are some.
+    // In some sessions the list is nil or empty, although there is a device.
     const Retained<NSArray<id<MTLDevice>>*> list = copy_all_devices();
     for (NSUInteger i = 0; i < [list.get() count]; ++i) {
       HALYARD_RETURN_IF_ERROR(add([list.get() objectAtIndex:i]));

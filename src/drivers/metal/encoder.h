@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Encoder: writes commands of the HAL into MTLCommandBuffers.
+// Encoder: writes HAL commands into MTLCommandBuffers.
 //
-//     fill       fillBuffer: for whole words of one byte, else a kernel of the driver's own
+//     fill       fillBuffer: for whole words of one repeated byte, otherwise a kernel of the driver
+//                (builtin_kernels.h)
 //     update     a copy from the host block that holds its bytes
-//     copy       copyFromBuffer: for whole words, else such a kernel
+//     copy       copyFromBuffer: for whole words, otherwise a kernel of the driver
 //     dispatch   argument block as buffer 0, constants as bytes of buffer 1, each binding declared
-//                by useResource:usage:, dispatchThreadgroups or its indirect form
+//                by useResource:usage:, then dispatchThreadgroups or its indirect form
 //
-// Metal has encoders of two kinds, compute and blit, one open at a time. Each is opened when a
-// command needs it, and ended when a command needs the other. Memory is untracked, so that nothing
-// but what is written here orders commands:
+// Metal has two kinds of encoders, compute and blit, and one can be open at a time. An encoder is
+// opened when a command needs it, and ended when a command needs the other kind. Memory is
+// untracked, so only the encoder and the lane order commands:
 //
-//     between encoders     a fence: each waits for those before it, a wait for writes and reads
-//     barrier, compute     memoryBarrierWithScope: of the encoder, which is a concurrent one
-//     barrier, blit        the encoder is ended, since blits have no barrier
-//     command buffers      events, by the lane
+//     between encoders     a fence: each encoder waits for the earlier ones, with all its reads and
+//                          writes
+//     barrier, compute     memoryBarrierWithScope: the encoder runs its commands concurrently
+//     barrier, blit        the encoder is ended, since blit encoders have no barrier
+//     command buffers      events, which the lane encodes
 //
-// One full barrier stands for each barrier, event and edge, where there was work since the last.
+// Every barrier, event and edge becomes one full barrier, or none if there was no work since the
+// last barrier.
 #pragma once
 
 #import <Metal/Metal.h>
@@ -35,24 +38,25 @@ namespace halyard::inline v0::metal {
 
 class Encoder {
  public:
-  // `fence`: of the queue. Both outlive this.
+  // `fence` belongs to the queue. Both arguments outlive the encoder.
   Encoder(NativeDevice& device, id<MTLFence> fence) noexcept : device_(device), fence_(fence) {}
-  // Ends what is open: an encoder must not be released before.
+  // Ends the open encoder: Metal does not allow its release before.
   ~Encoder() { end(); }
   Encoder(const Encoder&) = delete;
   Encoder& operator=(const Encoder&) = delete;
 
-  // What follows goes into `buffer`, which is ordered after the one before.
+  // Later commands go into `buffer`, which runs after the previous buffer.
   void begin(id<MTLCommandBuffer> buffer) noexcept;
-  // Writes one command with its slots from `table`. `block`: the argument block of a dispatch with
-  // bindings, encoded; it stays until the device has run the command. kResourceExhausted.
+  // Writes one command, with its slots from `table`. `block`: the encoded argument block of a
+  // dispatch with bindings; it must live until the device has run the command. Returns
+  // kResourceExhausted if Metal makes no encoder.
   Status add(const hal::Command& command, const hal::BoundRange* table,
              const hal::ArgumentBlock& block);
-  // Copies bytes of a buffer. kResourceExhausted.
+  // Copies bytes between buffers. Errors as add().
   Status copy(const NativeRange& source, const NativeRange& target);
-  // Brings the device's copy of managed memory to the host. kResourceExhausted.
+  // Copies the device's copy of managed memory to the host's. Errors as add().
   Status synchronize(id<MTLBuffer> buffer);
-  // What follows runs after, and sees, everything before.
+  // Later commands run after all earlier ones and see their writes.
   void barrier() noexcept { barrier_ = worked_; }
   // Ends the open encoder, if there is one.
   void end() noexcept;
@@ -65,7 +69,7 @@ class Encoder {
 
   Status open_compute();
   Status open_blit();
-  // Ends the open encoder and has the next one wait for it.
+  // Ends the open encoder; the next one waits for it.
   void close() noexcept;
   void declare(id<MTLBuffer> buffer, MTLResourceUsage usage) noexcept;
   void set_pipeline(id<MTLComputePipelineState> pipeline) noexcept;
@@ -79,10 +83,10 @@ class Encoder {
   Retained<id<MTLComputeCommandEncoder>> compute_;
   Retained<id<MTLBlitCommandEncoder>> blit_;
   id<MTLComputePipelineState> pipeline_ = nil;  // of the open compute encoder
-  base::Array<Declared> declared_;              // to it
+  base::Array<Declared> declared_;              // to the open compute encoder
   bool fenced_ = false;   // an earlier encoder of this buffer has updated the fence
   bool worked_ = false;   // there was work since the last barrier
-  bool barrier_ = false;  // one is due before the next command
+  bool barrier_ = false;  // encode a barrier before the next command
 };
 
 }  // namespace halyard::inline v0::metal

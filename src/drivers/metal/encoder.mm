@@ -13,7 +13,8 @@
 namespace halyard::inline v0::metal {
 namespace {
 
-// Of blits on macOS: https://developer.apple.com/documentation/metal/mtlblitcommandencoder
+// The alignment of blits on macOS:
+// https://developer.apple.com/documentation/metal/mtlblitcommandencoder
 constexpr std::uint64_t kWord = 4;
 
 // The buffers and constants of builtin_kernels.mm.
@@ -119,7 +120,7 @@ void Encoder::declare(id<MTLBuffer> buffer, MTLResourceUsage usage) noexcept {
     if (both(known->usage, usage) == known->usage) return;
     known->usage = both(known->usage, usage);
   } else {
-    (void)declared_.push_back({buffer, usage});  // without memory it is declared once more
+    (void)declared_.push_back({buffer, usage});  // without memory, declared again
   }
   [compute_.get() useResource:buffer usage:usage];
 }
@@ -201,7 +202,7 @@ Status Encoder::dispatch(const hal::DispatchCommand& command, const hal::BoundRa
     }
   }
   if (command.constants_size != 0) {
-    // Metal wants the struct to its end, which its alignment moves.
+    // Metal requires the size of the whole struct, which its alignment rounds up.
     alignas(16) std::byte bytes[kernel::kMaxConstantsBytes] = {};
     std::memcpy(bytes, hal::constants_of(command, table), command.constants_size);
     [compute_.get() setBytes:bytes

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Errors of Metal as a Status: what failed, Metal's own text, and the native name.
+// Errors of Metal as a Status: the failed call, Metal's own text, and the native name.
 #pragma once
 
 #import <Foundation/Foundation.h>
@@ -13,22 +13,22 @@
 
 namespace halyard::inline v0::metal {
 
-// "MTLCommandBufferErrorPageFault"; of an unknown code its number. The codes are those of
-// https://developer.apple.com/documentation/metal/mtlcommandbuffererror-swift.struct/code
+// For example "MTLCommandBufferErrorPageFault"; an unknown code as its number. The codes are those
+// of https://developer.apple.com/documentation/metal/mtlcommandbuffererror-swift.struct/code
 std::string name_of_buffer_error(std::int64_t code);
 
 // Metal's description, in UTF-8; empty without an error.
 std::string text_of(NSError* error);
 
-// A failure of `call`, which answered nil. `error` may be nil: Metal gives none for most.
+// The failure of `call`, which returned nil. `error` may be nil, as most calls have no error.
 [[nodiscard]] Status failed(const char* call, NSError* error,
                             StatusCode code = StatusCode::kResourceExhausted);
 
 // The loss of a device whose command buffer ended with `error`, which may be nil.
 [[nodiscard]] Status fault(NSError* error);
 
-// Whether the device runs nothing of this process any more: after
-// MTLCommandBufferErrorAccessRevoked Metal ignores what it submits, and a device may be removed.
+// True if the device will run no more work of this process: it was removed, or Metal ignores all
+// submissions (MTLCommandBufferErrorAccessRevoked).
 bool is_final(NSError* error) noexcept;
 
 }  // namespace halyard::inline v0::metal

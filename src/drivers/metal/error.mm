@@ -22,7 +22,7 @@ constexpr Named kBufferErrors[] = {
 };
 constexpr std::int64_t kAccessRevoked = 4, kDeviceRemoved = 11;
 
-// Domain and code: what a search engine finds.
+// Domain and code, which search engines find.
 std::string native_name(NSError* error) {
   if (error == nil) return {};
   const char* const domain = [[error domain] UTF8String];

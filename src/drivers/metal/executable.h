@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Executable: the kernels of one .hyx as an MTLLibrary, compiled from source text when it is
-// loaded, and compute pipelines, each made when its function is first asked for. Calling
-// convention: hy-metal-2 (kernel/device_abi.h).
+// Executable: the kernels of one .hyx file. load() compiles their source text to an MTLLibrary;
+// prepare() makes the compute pipeline of a function on first use. Calling convention: hy-metal-2
+// (kernel/device_abi.h).
 #pragma once
 
 #import <Metal/Metal.h>
@@ -20,27 +20,28 @@
 
 namespace halyard::inline v0::metal {
 
-// A library of that text, with safe mathematics. kDataLoss with the compiler's text.
+// Compiles `source` to a library, with safe mathematics. Returns kDataLoss, with the compiler's
+// text, if it does not compile.
 Result<Retained<id<MTLLibrary>>> compile(id<MTLDevice> device, std::string_view source);
 
 class Executable final : public hal::ExecutableImpl {
  public:
-  // kUnavailable: no image for the device; kDataLoss: a text that does not compile, or a kernel
-  // that is not in it; kResourceExhausted.
+  // Returns kUnavailable if there is no image for the device, kDataLoss if the text does not
+  // compile or misses a kernel, and kResourceExhausted.
   static Result<Ref<hal::ExecutableImpl>> load(Ref<NativeDevice> device, kernel::Hyx file);
 
-  // kUnavailable: the pipeline takes fewer items in a group than the kernel has, which depends on
-  // its registers, or less shared memory.
+  // Returns kUnavailable if the kernel has more items in a group than the pipeline takes, which
+  // depends on its registers, or more shared memory.
   Status prepare(std::uint32_t function) override;
-  // How much shared memory; Metal does not say more.
+  // Returns the shared memory only: Metal reports no other resource.
   Result<hal::FunctionResources> resources(std::uint32_t function) override;
 
-  // Of functions that prepare() accepted:
+  // Precondition of these three: prepare() accepted the function.
   id<MTLComputePipelineState> pipeline(std::uint32_t function) const noexcept {
     return entries_[function].pipeline.get();
   }
   MTLSize group_size(std::uint32_t function) const noexcept;
-  // Bytes of an argument block; 0: the kernel has no bindings.
+  // Bytes of an argument block; 0 if the kernel has no bindings.
   std::uint64_t argument_bytes(std::uint32_t function) const noexcept {
     return entries_[function].argument_bytes;
   }
@@ -52,7 +53,7 @@ class Executable final : public hal::ExecutableImpl {
     Retained<id<MTLComputePipelineState>> pipeline;
     Retained<id<MTLArgumentEncoder>> arguments;  // nil without bindings
     std::uint64_t argument_bytes = 0;
-    base::Mutex arguments_mutex;  // held while `arguments` is used: it writes one block at a time
+    base::Mutex arguments_mutex;  // held while `arguments` is used: for one thread at a time
   };
 
   Executable(Ref<NativeDevice> device, kernel::Hyx file) noexcept

@@ -20,8 +20,8 @@ Status no_executable_memory() {
   return error(StatusCode::kResourceExhausted, "metal: no memory for an executable");
 }
 
-// MSL computes fast, not exactly, unless it is told otherwise: the default would break what
-// kernel/device_abi.h promises. Systems before macOS 15 and iOS 18 have one switch for both.
+// The default of MSL is fast mathematics, which would break the guarantees of kernel/device_abi.h.
+// Systems before macOS 15 and iOS 18 have one option for both.
 Retained<MTLCompileOptions*> safe_options() {
   auto options = Retained<MTLCompileOptions*>::adopt([[MTLCompileOptions alloc] init]);
   MTLCompileOptions* const set = options.get();
@@ -46,7 +46,7 @@ Result<Retained<id<MTLLibrary>>> compile(id<MTLDevice> device, std::string_view 
   const Retained<MTLCompileOptions*> options = safe_options();
   NSError* error = nil;
   Retained<id<MTLLibrary>> library = new_library(device, text.get(), options.get(), &error);
-  // Warnings set the error, too: whether there is a library decides.
+  // Warnings set the error, too, so the result decides.
   if (library) return library;
   return failed("newLibraryWithSource", error,
                 error != nil ? StatusCode::kDataLoss : StatusCode::kResourceExhausted);

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lane: a queue of a metal device for the timeline engine: an MTLCommandQueue of its own, and an
-// MTLSharedEvent whose value is the lane's sequence.
+// Lane: a native queue of a metal device for the timeline engine. It has its own MTLCommandQueue,
+// and an MTLSharedEvent whose value is the lane's sequence.
 //
-//     issue {1}{2}{3}     a command buffer each: waits for its edges and for the lane's value n -
-//     1,
-//                         work, a signal of n
-//     edge to (lane, n)   encodeWaitForEvent: of that lane's event, of any device of the process
-//     poll()              status of the oldest buffers
+//     issue {1}{2}{3}     one command buffer for each submission n: it waits for the edges and for
+//                         the lane's value n - 1, does the work, and signals n
+//     edge to (lane, n)   encodeWaitForEvent: on that lane's event; the lane may belong to any
+//                         device of the process
+//     poll()              reads the status of the oldest buffers
 //     arm()               notifyListener: (notifier.h)
 //
-// Command buffers of one queue start in order and may end in any, so each waits for the one before.
-// Edges are encoded before the work, into the same buffer: a wait in a buffer of its own holds back
-// the later work of that buffer alone.
+// Command buffers of one queue start in order but may end in any order, so each waits for the
+// previous one. Edges are encoded before the work, into the same buffer: a wait holds back only the
+// later work of its own buffer.
 //
-// The event is for the device. The host counts statuses: an event's value is there before its
-// buffer is over, and a buffer that fails may signal or not. A lane has reached n when the statuses
-// through n are Completed and the lanes that n waited for have reached its edges: what was let go
-// by the signal of a buffer that failed is never reported as done.
+// The event orders work on the device. The host counts statuses instead, because an event's value
+// is set before its buffer has ended, and a failed buffer may or may not signal. A lane has reached
+// n when the buffers through n have the status Completed and the lanes that they waited for have
+// reached their edges. So work that the signal of a failed buffer released is never reported as
+// done.
 //
-// After a fault nothing may be waiting on the device for ever: abandon() sets the event by hand,
-// once the engine knows of the loss, and what is in flight runs to its end.
+// After a fault nothing may wait on the device for ever: once the engine knows of the loss,
+// abandon() sets the event from the host, and the buffers in flight run to their end.
 #pragma once
 
 #import <Metal/Metal.h>
@@ -46,14 +47,14 @@ namespace halyard::inline v0::metal {
 
 class Lane final : public timeline::NativeQueue, private Watched {
  public:
-  // For how long abandon() is asked for work that does not end. The system stops a command buffer
-  // after some seconds.
+  // How long the engine calls abandon() for work that does not end. The system itself stops a
+  // command buffer after a few seconds.
   static constexpr Nanoseconds kPatience = 10'000'000'000;
 
-  // `guard` outlives the lane. kResourceExhausted.
+  // `guard` outlives the lane. Returns kResourceExhausted if a Metal object cannot be made.
   static Result<std::unique_ptr<Lane>> create(const ArgumentHeap& heap,
                                               timeline::EntryGuard* guard);
-  // Precondition: abandon() has answered kStopped, or nothing was issued.
+  // Precondition: abandon() has returned kStopped, or nothing was issued.
   ~Lane() override;
 
   const timeline::QueueCapabilities& capabilities() const noexcept override {
@@ -68,14 +69,14 @@ class Lane final : public timeline::NativeQueue, private Watched {
   timeline::Abandoned abandon(const Status& cause, Nanoseconds waited) noexcept override;
 
  private:
-  // What a submission in flight has besides its operation.
+  // State of a submission in flight, besides its operation.
   struct Slot {
     base::Array<Submission> buffers;  // in their order
-    std::size_t ended = 0;            // of them, from the front; by look()
+    std::size_t ended = 0;            // how many have ended, from the front; written by look()
     base::Array<timeline::Edge> edges;
     Arguments arguments;
     Stamping stamping;
-    ManagedUses managed;  // of a device with DeviceOptions::managed
+    ManagedUses managed;  // empty without DeviceOptions::managed
   };
 
   Lane(const ArgumentHeap& heap, timeline::EntryGuard* guard) noexcept
@@ -93,25 +94,26 @@ class Lane final : public timeline::NativeQueue, private Watched {
     return reached_.load(std::memory_order_acquire) >= sequence;
   }
 
-  // ---- The issuer's.
-  // How many command buffers it takes.
+  // ---- Called by the issuer.
+  // The number of command buffers that the issue needs.
   static std::uint32_t buffers_of(const timeline::Issue& issue) noexcept;
-  // Encodes it into the slot's buffers. Of one that fails the slot is to be cleared.
+  // Encodes the issue into the slot's buffers. On failure the caller clears the slot.
   Status encode(const timeline::Issue& issue, Slot& slot);
   Status encode_work(const timeline::Issue& issue, Slot& slot, Encoder& encoder);
-  // The next buffer of the slot, ordered after the one before.
+  // Begins the next buffer of the slot, which runs after the previous one.
   Status begin_buffer(Slot& slot, Encoder& encoder);
   void clear(Slot& slot) noexcept;
 
-  // ---- By any thread, one at a time: whoever has mutex_.
+  // ---- Called by any thread that holds mutex_, except that look() takes it itself and ended()
+  // needs no lock.
   std::uint64_t look() noexcept override;
   bool ended() const noexcept override { return abandoned() || device_.lost(); }
-  // Whether the buffers of a slot have ended well. Loses the device if one has failed.
+  // True if all buffers of the slot have completed. Loses the device if one has failed.
   bool has_ended(Slot& slot) noexcept;
-  // Whether the lanes that it waited for have reached its edges.
+  // True if the lanes that the slot waited for have reached its edges.
   bool edges_hold(Slot& slot) noexcept;
   void retire(Slot& slot) noexcept;
-  // Has whatever waits for this lane on the device go on.
+  // Releases everything that waits for this lane on the device.
   void raise_all() noexcept;
 
   const ArgumentHeap heap_;
@@ -119,20 +121,20 @@ class Lane final : public timeline::NativeQueue, private Watched {
   timeline::EntryGuard* const guard_;
   const timeline::QueueCapabilities capabilities_;
   Retained<id<MTLCommandQueue>> queue_;
-  Retained<id<MTLFence>> fence_;        // orders the encoders of each of its buffers
+  Retained<id<MTLFence>> fence_;        // orders the encoders of each buffer
   Retained<id<MTLSharedEvent>> order_;  // orders the buffers of one submission; made when needed
   Ref<Watch> watch_;                    // with the event
   Slot slots_[kMaxInFlight];
 
-  std::uint64_t order_value_ = 0;           // the issuer's: last value that order_ is to get
-  base::Atomic<std::uint32_t> buffers_{0};  // in flight: made, and not known to have ended
+  std::uint64_t order_value_ = 0;           // used by the issuer: the last value for order_
+  base::Atomic<std::uint32_t> buffers_{0};  // made, and not known to have ended
   base::Atomic<std::uint64_t> issued_{0};   // written after the buffers were committed
   base::Atomic<std::uint64_t> reached_{0};  // written under mutex_
 
   base::Mutex mutex_;  // held while statuses are read
   base::Atomic<bool> abandoned_{false};
   Status cause_;                                              // written before abandoned_
-  timeline::Abandoned end_ = timeline::Abandoned::kStopping;  // what abandon() has found
+  timeline::Abandoned end_ = timeline::Abandoned::kStopping;  // the result of abandon()
 };
 
 }  // namespace halyard::inline v0::metal

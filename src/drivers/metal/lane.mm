@@ -14,10 +14,11 @@
 namespace halyard::inline v0::metal {
 namespace {
 
-// Metal's own count includes buffers that have ended and whose status was not read yet.
+// Twice the lane's own limit: Metal's count includes buffers that have ended but whose status was
+// not read yet.
 constexpr NSUInteger kQueueLimit = 2 * kMaxInFlight;
 
-// Command buffers of a traced recording; one with more commands has several in each.
+// The most command buffers of a traced recording. If it has more commands, each buffer has several.
 constexpr std::uint32_t kMaxTraced = kMaxInFlight / 4;
 
 const hal::Operation& operation_of(const timeline::Issue& issue) noexcept {
@@ -66,7 +67,7 @@ Lane::~Lane() {
     watch_->detach();
   }
   for (Slot& slot : slots_) clear(slot);
-  // Here, as the pool ends before the members do.
+  // Released here, because the pool ends before the members.
   order_.reset();
   fence_.reset();
   queue_.reset();
@@ -230,13 +231,13 @@ bool Lane::has_ended(Slot& slot) noexcept {
   return true;
 }
 
-// A wait on the device also ends if the buffer that was to signal fails and signals, or if the
-// value was set by hand after a loss. Neither is what was waited for.
+// A wait on the device also ends if the producer's buffer fails but still signals, or if the host
+// set the value after a loss. The edge does not hold in either case.
 bool Lane::edges_hold(Slot& slot) noexcept {
   while (!slot.edges.empty()) {
     const timeline::Edge& edge = slot.edges.back();
     auto& producer = static_cast<Lane&>(*edge.queue);
-    // Asked here: perhaps no other thread does.
+    // Perhaps no other thread polls that lane.
     if (!producer.has_reached(edge.sequence)) (void)producer.look();
     if (!producer.has_reached(edge.sequence)) return false;
     slot.edges.shrink(slot.edges.size() - 1);
@@ -251,16 +252,16 @@ void Lane::retire(Slot& slot) noexcept {
   slot.buffers.shrink(0);
 }
 
-// Never waits for the lock: a thread that has it, of another lane perhaps, may be looking at this
-// one. It sees what this would have seen, or the caller looks again.
+// Never waits for the lock, because its holder may be calling look() on another lane that calls
+// this one. The holder sees what this call would see, or the caller calls look() again.
 std::uint64_t Lane::look() noexcept {
   if (!mutex_.try_lock()) return reached_.load(std::memory_order_acquire);
   std::uint64_t reached = reached_.load(std::memory_order_relaxed);
   const std::uint64_t issued = issued_.load(std::memory_order_seq_cst);
   while (!abandoned() && !device_.lost() && reached < issued) {
     Slot& next = slot(reached + 1);
-    // Both: the buffer of a lane that it waits for may have failed without a signal, and perhaps no
-    // other thread asks that lane.
+    // Calls both functions in any case: the buffer of a producer lane may have failed without a
+    // signal, and perhaps no other thread polls that lane.
     const bool ended = has_ended(next);
     if (!edges_hold(next) || !ended) break;
     retire(next);
@@ -280,7 +281,8 @@ timeline::Progress Lane::poll() noexcept {
 Status Lane::probe() noexcept {
   if (abandoned()) return cause_;
   (void)look();
-  // A buffer that failed and did not signal holds this lane up: its own lane knows.
+  // A buffer of another lane that failed without a signal may block this lane. That lane's probe()
+  // finds the failure.
   if (!device_.lost() && mutex_.try_lock()) {
     if (!abandoned() &&
         reached_.load(std::memory_order_relaxed) < issued_.load(std::memory_order_seq_cst)) {
@@ -300,7 +302,7 @@ Status Lane::arm(std::uint64_t sequence, base::Notify& notify) noexcept {
     return device_.loss();
   }
   watch_->arm(sequence, notify);
-  // A loss in between has notified what was armed before it.
+  // A loss in between notified only the waiters that were armed before it.
   if (ended()) notify.notify();
   return device_.loss();
 }
@@ -320,8 +322,9 @@ timeline::Abandoned Lane::abandon(const Status& cause, Nanoseconds waited) noexc
     abandoned_.store(true, std::memory_order_seq_cst);
   }
   if (end_ != Abandoned::kStopping) return end_;
-  // What is in flight cannot be taken back, only let run to its end: its submissions have failed.
-  // Of a device that is not lost it ends by itself, unless it waits for one that is.
+  // Buffers in flight cannot be cancelled. Their submissions have failed, but they must run to
+  // their end. On a device that is not lost they end by themselves, unless they wait for a lost
+  // device.
   if (device_.lost() || waited > 0) raise_all();
   bool running = false;
   const std::uint64_t issued = issued_.load(std::memory_order_seq_cst);
@@ -336,7 +339,7 @@ timeline::Abandoned Lane::abandon(const Status& cause, Nanoseconds waited) noexc
     }
     end_ = Abandoned::kStopped;
   } else if (waited >= kPatience) {
-    // The listener's thread may serve another runtime when this one's engine is gone.
+    // The listener's thread may outlive this engine, with another runtime.
     watch_->list().close();
     end_ = Abandoned::kStillRunning;
   }

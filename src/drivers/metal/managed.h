@@ -5,8 +5,8 @@
 // uses:
 //
 //     before commit    didModifyRange: for each range that the submission reads, and for each range
-//                      that its kernels may write in part. Not for bytes that a submission in
-//                      flight uses: the device's copy of them is current, or newer
+//                      that its kernels may write in part. Bytes that a submission in flight uses
+//                      are left out: the device's copy of them is current, or newer
 //     after the work   the same command buffer copies each written range back to the host.
 //                      synchronizeResource: does so for the whole buffer. It takes no range, and
 //                      would overwrite bytes that the host has written beside the range. So a part
@@ -43,36 +43,37 @@ struct ByteRange {
 
 class ManagedCopies;
 
-// What a submission uses of one buffer.
+// The range of one buffer that a submission uses.
 struct ManagedUse {
   ManagedCopies* copies;
   ByteRange range;
-  bool reads;  // it needs what the host has written
+  bool reads;  // needs the bytes that the host has written
   bool writes;
-  ManagedUse* next = nullptr;  // of those in flight
+  ManagedUse* next = nullptr;  // the list of uses in flight
 };
 
-// The two copies of one buffer. From any thread.
+// The two copies of one buffer. Any thread may call any function.
 class ManagedCopies {
  public:
-  // `memory`: the bytes of it that are of use.
+  // `memory`: the range of the buffer that Halyard uses.
   ManagedCopies(id<MTLDevice> device, id<MTLBuffer> buffer, ByteRange memory) noexcept
       : device_(device), buffer_(buffer), memory_(memory) {}
 
-  // Hands the device what the host may have written.
+  // Makes bytes that the host may have written visible to the device.
   void flush(ByteRange range) noexcept;
-  // Encodes, behind the work, what brings a written range to the host. kResourceExhausted.
+  // Encodes, after the work, the copy of a written range to the host. Returns kResourceExhausted if
+  // the Shared buffer or an encoder cannot be made.
   Status copy_back(ByteRange range, Encoder& encoder);
-  // The use is in flight until end(), and stays where it is.
+  // Adds a use in flight. It must not move before end().
   void begin(ManagedUse& use) noexcept;
-  // `done`: what it has written becomes the host's.
+  // Removes the use. If `done`, copies the written bytes to the host's copy.
   void end(ManagedUse& use, bool done) noexcept;
 
  private:
   bool is_whole(ByteRange range) const noexcept {
     return range.begin <= memory_.begin && range.end >= memory_.end;
   }
-  // Calls `fn(ByteRange)` for the parts of `range` without a use in flight that `counts(use)`.
+  // Calls `fn(ByteRange)` for each part of `range` that no use in flight with `counts(use)` covers.
   template <class Counts, class F>
   void for_each_unused(ByteRange range, Counts&& counts, F&& fn) noexcept;
 
@@ -84,17 +85,20 @@ class ManagedCopies {
   Retained<id<MTLBuffer>> back_;  // Shared; made when a part is first written
 };
 
-// What one submission uses of managed memory. For one thread at a time.
+// The managed memory that one submission uses. One thread at a time.
 class ManagedUses {
  public:
-  // Finds it, and flushes what the device needs. kResourceExhausted.
+  // Finds the used ranges, and flushes those that the device needs. Returns kResourceExhausted if
+  // there is no memory for the list.
   Status flush(const hal::Operation& operation);
-  // Behind all work of the submission. kResourceExhausted.
+  // Encodes the copies to the host, after all work of the submission. Errors as
+  // ManagedCopies::copy_back().
   Status copy_back(Encoder& encoder);
-  // It is encoded, and will be committed. No other call of this fails the submission from here on:
-  // an earlier one leaves to it what both write.
+  // Called when the submission is encoded and will certainly be committed: earlier submissions
+  // leave to this one the bytes that both write.
   void begin() noexcept;
-  // After begin(): its command buffers have ended, and its memory is still held. `done`: well.
+  // Called when the command buffers have ended, while their memory is still held. Does nothing
+  // before begin(). `done`: they have completed without an error.
   void end(bool done) noexcept;
 
  private:

@@ -66,7 +66,7 @@ Status ManagedCopies::copy_back(ByteRange range, Encoder& encoder) {
     return error(StatusCode::kResourceExhausted,
                  "metal: no memory for {} bytes beside managed memory", [buffer_ length]);
   }
-  // Whole words, which is what blits take; the host takes over no more than the range.
+  // Blits copy whole words; the host later copies only the range itself.
   const std::uint64_t begin = range.begin & ~std::uint64_t{3};
   const std::uint64_t end = (range.end + 3) & ~std::uint64_t{3};
   return encoder.copy({buffer_, begin, end - begin}, {back, begin, end - begin});
@@ -86,7 +86,7 @@ void ManagedCopies::end(ManagedUse& use, bool done) noexcept {
   if (!done || !use.writes || is_whole(use.range)) return;
   auto* const host = static_cast<std::byte*>([buffer_ contents]);
   const auto* const back = static_cast<const std::byte*>([back_.get() contents]);
-  // What another in flight writes is its own to take over: it may be writing now.
+  // Bytes that another use in flight writes are left to its end(): it may be writing them now.
   for_each_unused(
       use.range, [](const ManagedUse& other) { return other.writes; },
       [&](ByteRange part) {
@@ -119,7 +119,7 @@ Status ManagedUses::flush(const hal::Operation& operation) {
       if (memory.managed() == nullptr || range.length == 0 || !status.ok()) return;
       const std::uint64_t begin = memory.offset_in_buffer() + range.offset;
       const bool writes = kind == timeline::AccessKind::kWrite;
-      // Fills and copies write all of their target, and need nothing of it.
+      // Fills and copies write their whole target, and do not read it.
       status = add({.copies = memory.managed(),
                     .range = {begin, begin + range.length},
                     .reads = !writes || command.kind == hal::CommandKind::kDispatch,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NativeDevice: what the lanes, memory, executables and recordings of one open device share. It
-// knows whether the device is lost. Two devices that are opened on one MTLDevice use each other's
-// memory and events, but each is lost by its own faults: a command buffer that fails leaves the
-// MTLDevice as it is.
+// NativeDevice: the state that lanes, memory, executables and recordings of one open device share,
+// with its loss. Two Halyard devices on one MTLDevice use each other's memory and events, but each
+// is lost only by its own faults: a failed command buffer does not affect the MTLDevice.
 #pragma once
 
 #import <Metal/Metal.h>
@@ -21,16 +20,16 @@
 
 namespace halyard::inline v0::metal {
 
-// What a URI chooses.
+// Options of a device URI (driver.h).
 struct DeviceOptions {
-  Nanoseconds poll_time = 0;      // QueueCapabilities::poll_time of the lanes
-  std::uint64_t page = 0;         // of imports
-  bool uses_heaps = false;        // small memory of the device comes from heaps
-  bool managed = false;           // kHostVisible is Managed where the device has memory of its own
-  std::uint32_t split_after = 0;  // commands of a recording in one command buffer
+  Nanoseconds poll_time = 0;      // QueueCapabilities::poll_time of lanes
+  std::uint64_t page = 0;         // bytes; imports are widened to it
+  bool uses_heaps = false;        // small device memory comes from heaps
+  bool managed = false;           // kHostVisible is Managed if the memory is not unified
+  std::uint32_t split_after = 0;  // commands in one command buffer
 };
 
-// An autorelease pool around every call of the engine and the HAL. Shared by all devices.
+// Puts an autorelease pool around every call from the engine and the HAL. Shared by all devices.
 class PoolGuard final : public timeline::EntryGuard {
  public:
   void enter(Saved& saved, timeline::Calls calls) noexcept override;
@@ -39,7 +38,7 @@ class PoolGuard final : public timeline::EntryGuard {
 
 class NativeDevice final : public RefCounted {
  public:
-  // kResourceExhausted.
+  // Returns kResourceExhausted if Metal makes no listener.
   static Result<Ref<NativeDevice>> create(Ref<PhysicalDevice> physical,
                                           const DeviceOptions& options);
 
@@ -49,12 +48,12 @@ class NativeDevice final : public RefCounted {
   Notifier& notifier() noexcept { return notifier_; }
   BuiltinKernels& builtins() const noexcept { return physical_->builtins(); }
 
-  // Notes a loss and wakes all waiters; only the first one counts. Under no lock.
+  // Records the loss and wakes all waiters; only the first call counts. The caller holds no lock.
   void lose(Status cause) noexcept;
   bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
   Status loss() const;
 
-  // A buffer of the device's own memory from a heap, which is made if need be. Nil without memory.
+  // Returns a Private buffer from a heap, and makes a heap if needed. Nil if there is no memory.
   Retained<id<MTLBuffer>> take_from_heap(std::uint64_t size);
 
  private:

@@ -11,7 +11,7 @@
 namespace halyard::inline v0::metal {
 namespace {
 
-// Of a heap; larger memory has a buffer of its own.
+// The size of a heap. Memory above a quarter of it gets its own buffer.
 constexpr std::uint64_t kHeapBytes = 64 << 20;
 
 }  // namespace

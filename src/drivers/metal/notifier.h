@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Notifier: wakes waiters of a device's lanes, by an MTLSharedEventListener, whose thread is
-// Metal's:
+// Notifier: wakes the threads that wait for a device's lanes, by an MTLSharedEventListener. Its
+// blocks run on a thread of Metal:
 //
-//     armer                                   listener's thread, at `value`
+//     arming thread                           listener's thread, at `value`
 //     list.arm(sequence, notify)              lane.look(): reads statuses, list.advance(reached)
 //     watched > least? watched := least,      watched := nothing
 //     notifyListener:atValue:block:           list.least() armed meanwhile? watch it
 //
-// Whichever of the two comes second sees the other: armers write the list and then read `watched`,
-// the block writes `watched` and then reads the list.
+// No wake-up is lost: arming threads write the list and then read `watched`, and the block writes
+// `watched` and then reads the list, so whichever is second sees the other's write.
 //
-// The event says that the work of a command buffer is done; the status of the buffer, by which the
-// driver counts, may say so a little later. So the block looks again for a while.
+// The event shows that the work of a command buffer is done. The buffer's status, which the driver
+// counts, may follow a little later, so the block polls it for a while.
 //
-// A block that was given to Metal cannot be taken back and may run at any time. It shares a Watch
-// with its lane, which detaches from it before it ends.
+// Metal cannot cancel a block, which may run at any time. So the block and its lane share a Watch,
+// and the lane detaches from it before its destruction.
 #pragma once
 
 #import <Metal/Metal.h>
@@ -33,12 +33,12 @@
 
 namespace halyard::inline v0::metal {
 
-// A lane as its blocks see it.
+// The interface of a lane for its blocks.
 class Watched {
  public:
-  // How far the lane is, by the statuses of its command buffers. Any thread.
+  // Reads the statuses of the lane's command buffers and returns the sequence reached. Any thread.
   virtual std::uint64_t look() noexcept = 0;
-  // True: it is lost, or abandoned; nothing will change any more.
+  // True if the lane is lost or abandoned: its sequence does not change any more.
   virtual bool ended() const noexcept = 0;
 
  protected:
@@ -47,23 +47,24 @@ class Watched {
 
 class Watch final : public RefCounted {
  public:
-  // Whose sequences are values of `event`. `lane` outlives detach().
+  // The sequences of `lane` are values of `event`. `lane` outlives detach().
   Watch(Watched& lane, Retained<id<MTLSharedEvent>> event, MTLSharedEventListener* listener)
       : event_(std::move(event)), listener_(listener), lane_(&lane) {}
 
   id<MTLSharedEvent> event() const noexcept { return event_.get(); }
   timeline::NotifyList& list() noexcept { return list_; }
 
-  // NativeQueue::arm of a device that is not lost.
+  // Implements NativeQueue::arm() on a device that is not lost.
   void arm(std::uint64_t sequence, base::Notify& notify) noexcept;
-  // Returns when no block uses the lane, and none will. Sets the event to what blocks wait for, as
-  // Metal keeps them and the event until then. Once. Precondition: nothing on the device waits for
-  // the event.
+  // Returns once no block uses the lane or will use it. Sets the event to the values that blocks
+  // wait for, because Metal keeps the blocks and the event until then. Called once. Precondition:
+  // nothing on the device waits for the event.
   void detach() noexcept;
 
  private:
   ~Watch() override;
-  // Has Metal call fired() at `value`, or earlier, if it will not already.
+  // Makes Metal call fired() at `value` or earlier, unless a block for such a value is already
+  // pending.
   void watch(std::uint64_t value) noexcept;
   void fired(std::uint64_t value) noexcept;
 
@@ -73,9 +74,9 @@ class Watch final : public RefCounted {
   base::Atomic<std::uint64_t> watched_{timeline::NotifyList::kNothing};
 
   base::Mutex mutex_;                     // guards the rest
-  std::uint64_t most_ = 0;                // the largest value that Metal was given a block for
-  Watched* lane_;                         // null: detached
-  base::Atomic<std::uint32_t> users_{0};  // blocks that use it
+  std::uint64_t most_ = 0;                // the largest value with a block
+  Watched* lane_;                         // null after detach()
+  base::Atomic<std::uint32_t> users_{0};  // blocks that use lane_
 };
 
 class Notifier {
@@ -84,15 +85,16 @@ class Notifier {
   Notifier(const Notifier&) = delete;
   Notifier& operator=(const Notifier&) = delete;
 
-  // Makes the listener. Once. kResourceExhausted.
+  // Makes the listener. Called once. Returns kResourceExhausted if Metal makes none.
   Status start();
   void stop() noexcept { listener_.reset(); }
 
-  // kResourceExhausted.
+  // Returns kResourceExhausted if there is no memory for the watch.
   Result<Ref<Watch>> add(Watched& lane, Retained<id<MTLSharedEvent>> event);
   void remove(const Watch& watch) noexcept;
-  // The device is lost: notifies all, early. A woken waiter polls and sees the loss. Not left to
-  // Metal: a value that the host sets does not always run what waits for it.
+  // After the loss of the device, notifies all waiters early; a woken waiter polls and sees the
+  // loss. Metal would not do this reliably: a value that the host sets does not always run the
+  // blocks that wait for it.
   void release_all() noexcept;
 
  private:

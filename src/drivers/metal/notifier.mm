@@ -17,8 +17,9 @@ namespace {
 
 constexpr std::uint64_t kNothing = timeline::NotifyList::kNothing;
 
-// How often, and in what nanoseconds, a block looks for a status that follows its event. Longer
-// than the two are apart; short, as blocks of other lanes come after it.
+// How often, and after how many nanoseconds each time, a block polls for the status that follows
+// its event. Together longer than the gap between the two, but short, because blocks of other lanes
+// wait on the same thread.
 constexpr int kLooks = 40;
 constexpr Nanoseconds kRest = 25'000;
 
@@ -62,8 +63,8 @@ void Watch::fired(std::uint64_t value) noexcept {
     (void)base::futex_wait(never, 0, Clock::steady().now() + kRest);
     reached = lane->look();
   }
-  // The thread that has counted it may not have come so far: Metal would call at once, again and
-  // again, for what is still in the list.
+  // The thread that advanced `reached` may not have updated the list yet. Metal would then call at
+  // once, again and again, for values still in the list.
   list_.advance(reached);
   std::uint64_t expected = value;
   (void)watched_.compare_exchange_strong(expected, kNothing, std::memory_order_seq_cst);
@@ -106,7 +107,7 @@ Result<Ref<Watch>> Notifier::add(Watched& lane, Retained<id<MTLSharedEvent>> eve
 }
 
 void Notifier::remove(const Watch& watch) noexcept {
-  Ref<Watch> removed;  // its last reference goes outside of the lock
+  Ref<Watch> removed;  // the last reference is released outside the lock
   base::LockGuard lock(mutex_);
   Ref<Watch>* const found =
       std::ranges::find_if(watches_, [&](const Ref<Watch>& each) { return &*each == &watch; });

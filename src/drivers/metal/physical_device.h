@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PhysicalDevice: an MTLDevice of this machine and what the driver asks of it. Kept by the driver,
-// and by everything that is made on it.
+// PhysicalDevice: an MTLDevice of this machine, with the properties that the driver reads. The
+// driver and everything that is made on the device retain it.
 #pragma once
 
 #import <Metal/Metal.h>
@@ -31,16 +31,16 @@ class PhysicalDevice final : public RefCounted {
   const std::string& name() const noexcept { return name_; }
   bool unified() const noexcept { return unified_; }
   std::uint64_t memory_size() const noexcept { return memory_size_; }
-  // Of an offset of a buffer that a kernel has as `constant`: Metal's feature set tables.
+  // The required alignment of a buffer offset for `constant` memory, by Metal's feature set tables.
   std::uint64_t constant_alignment() const noexcept { return constant_alignment_; }
-  // Empty: the driver can use it.
+  // The features that the driver misses; empty if it can use the device.
   const std::string& lacks() const noexcept { return lacks_; }
   hal::DeviceLimits limits() const noexcept;
   // Compiled when the device is first opened, and kept.
   BuiltinKernels& builtins() noexcept { return builtins_; }
 
-  // Metal ignores what this process submits from now on (MTLCommandBufferErrorAccessRevoked), or
-  // the device was removed: it cannot be opened again.
+  // After this call the device cannot be opened again: it was removed, or Metal ignores all further
+  // submissions of this process (MTLCommandBufferErrorAccessRevoked).
   void close_for_good() noexcept { gone_.store(true, std::memory_order_release); }
   bool gone() const noexcept { return gone_.load(std::memory_order_acquire); }
 

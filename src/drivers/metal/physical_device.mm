@@ -37,7 +37,7 @@ PhysicalDevice::~PhysicalDevice() {
 }
 
 hal::DeviceLimits PhysicalDevice::limits() const noexcept {
-  // Nothing in Metal's documents limits the grid but the 32 bits of its positions.
+  // The 32 bits of positions are the only documented limit of the grid.
   constexpr std::uint32_t kMaxGroups = 0x7fff'ffff;
   hal::DeviceLimits limits;
   limits.max_buffer_size = [handle() maxBufferLength];

@@ -6,8 +6,8 @@
 //     new..., alloc, copy, MTLCreate..., MTLCopy...    the caller owns the result: adopt()
 //     all other messages                               the pool owns the result: share()
 //
-// ScopedPool: an autorelease pool for a scope. What a thread's pool holds is released with the
-// pool, so every entry point has one: the entry guard, destructors, and blocks that Metal calls.
+// ScopedPool: an autorelease pool for a scope. Autoreleased objects are released with the pool, so
+// every entry point has a pool: the entry guard, destructors, and blocks that Metal calls.
 #pragma once
 
 #import <Foundation/Foundation.h>
@@ -41,7 +41,7 @@ class Retained {
 
   // Takes the caller's reference.
   static Retained adopt(T object) noexcept { return Retained(object); }
-  // Takes a reference of its own.
+  // Retains the object.
   static Retained share(T object) noexcept { return Retained([object retain]); }
 
   T get() const noexcept { return object_; }

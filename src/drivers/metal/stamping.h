@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Stamping: the times of one traced submission and its commands. Metal says when a command buffer
-// ran, so that a traced submission has one for each command, or for a few where it has many.
-// Counter sample buffers would say more, on devices and systems where they say anything at all.
+// Stamping: the times of one traced submission and its commands. Metal reports when a command
+// buffer ran, so a traced submission has one buffer for each command, or for a few commands if
+// there are many. Counter sample buffers would be finer, but not all devices and systems support
+// them.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +16,13 @@
 
 namespace halyard::inline v0::metal {
 
-// Of one slot of a lane. begin() and command() by the issuer; collect() by the thread that has seen
-// the submission end, before the lane says so.
+// Belongs to one slot of a lane. The issuer calls begin() and command(). The thread that sees the
+// submission end calls collect(), before the lane reports it.
 class Stamping {
  public:
-  // kResourceExhausted: then nothing is stamped.
+  // Returns kResourceExhausted without memory; then nothing is stamped.
   Status begin(trace::Stamps& stamps, std::uint32_t commands);
-  // The next command; it is in buffer `buffer`.
+  // Adds the next command, which is in the submission's buffer number `buffer`.
   void command(std::uint32_t buffer, const trace::Label& label) noexcept;
   // Does nothing for a submission that is not traced.
   void collect(std::span<const Submission> buffers) noexcept;

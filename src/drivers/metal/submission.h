@@ -2,14 +2,17 @@
 //
 // Submission: waits, work and a signal as one MTLCommandBuffer of a lane's queue.
 //
-//     begin()    makes the buffer        waits, encoded before any work
-//     encode     work, by an Encoder
-//     signal()   after all work          commit(), then state() until it has ended
+//     begin()    makes the command buffer
+//     wait()     encodes the waits, before any work
+//     (encode)   an Encoder encodes the work
+//     signal()   encodes the signal, after all work
+//     commit()   submits; then state() is polled until the buffer has ended
 //
-// This is all that a lane knows of command buffers. Metal 4 has waits and signals on the queue, and
-// command buffers that can be submitted again: this file is where they would go.
+// Lanes use command buffers only through this class. Metal 4 has waits and signals on the queue,
+// and reusable command buffers; support for them would go here.
 //
-// One thread at a time until commit(); then state() and what follows it, one thread at a time, too.
+// One thread at a time: until commit() the encoding functions, then state() and the functions after
+// it.
 #pragma once
 
 #import <Metal/Metal.h>
@@ -27,24 +30,27 @@ class Submission {
  public:
   enum class State : std::uint8_t { kRunning, kDone, kFailed };
 
-  // An empty one.
+  // An empty submission.
   Submission() noexcept = default;
 
-  // kResourceExhausted. Precondition: the queue has room for it, so that this does not block.
+  // Returns kResourceExhausted if Metal makes no buffer. Precondition: the queue has room for one
+  // more buffer, so that the call does not block.
   static Result<Submission> begin(id<MTLCommandQueue> queue);
-  // What is encoded later runs once the event has the value. Precondition: no encoder is open.
+  // Work that is encoded later runs once the event has the value. Precondition: no encoder is open.
   void wait(id<MTLSharedEvent> event, std::uint64_t value);
   void signal(id<MTLSharedEvent> event, std::uint64_t value);
   void commit();
 
   id<MTLCommandBuffer> buffer() const noexcept { return buffer_.get(); }
 
-  // After commit(). kDone and kFailed are the last: nothing of it touches memory any more. The
-  // event that it signals says less: its value may be there earlier, and after a failure never.
+  // After commit(). kDone and kFailed are final: the submission no longer touches memory. The
+  // signalled event does not show this: its value may be set earlier, and after a failure perhaps
+  // never.
   State state() const noexcept;
-  // Of one that failed; may be nil.
+  // The error of a failed submission; may be nil.
   NSError* error() const noexcept;
-  // When the device ran it, in nanoseconds of the clock of host_time(). Of one that is done.
+  // When the device ran the submission, in nanoseconds of host_time(). Precondition: state() is
+  // kDone.
   Nanoseconds started_at() const noexcept;
   Nanoseconds ended_at() const noexcept;
 
@@ -52,7 +58,8 @@ class Submission {
   Retained<id<MTLCommandBuffer>> buffer_;
 };
 
-// Now, on the clock of started_at(): on Apple's systems the one that stops while they sleep.
+// The time now, on the clock of started_at(). On Apple's systems this clock stops while the system
+// sleeps.
 Nanoseconds host_time() noexcept;
 
 }  // namespace halyard::inline v0::metal

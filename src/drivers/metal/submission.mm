@@ -13,7 +13,7 @@
 namespace halyard::inline v0::metal {
 namespace {
 
-// Metal has seconds, as a double: a nanosecond is lost after some hundred days without a restart.
+// Metal reports seconds as a double: nanosecond precision is lost about a hundred days after boot.
 Nanoseconds nanoseconds(CFTimeInterval seconds) noexcept {
   return static_cast<Nanoseconds>(seconds * 1e9);
 }

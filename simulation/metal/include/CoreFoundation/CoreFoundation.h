@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The types and the few functions of CoreFoundation that headers of Metal programs name. An object
-// of CoreFoundation is an object of Foundation. As Apple's (swift-corelibs-foundation,
-// CoreFoundation.h), it includes the headers of C, which programs then have from Metal.h alone.
+// of CoreFoundation is an object of Foundation. As Apple's header does (swift-corelibs-foundation,
+// CoreFoundation.h), it includes the C headers, so programs get them from Metal.h.
 #pragma once
 
 #include <assert.h>

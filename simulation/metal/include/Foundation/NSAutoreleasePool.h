@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NSAutoreleasePool: what is autoreleased in a thread is released when its innermost pool ends. Ends on
-// the thread that made it, innermost first.
+// NSAutoreleasePool: releases, when it ends, the objects that its thread autoreleased while it was
+// the innermost pool. Ends on the thread that made it, innermost first.
 #pragma once
 
 #import <Foundation/NSObject.h>

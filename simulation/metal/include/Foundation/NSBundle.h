@@ -11,6 +11,6 @@
 @property(readonly, copy) NSString* bundlePath;
 @property(readonly, copy) NSString* resourcePath;
 @property(readonly, copy) NSString* bundleIdentifier;
-// nil: there is no such file.
+// Returns nil if there is no such file.
 - (NSString*)pathForResource:(NSString*)name ofType:(NSString*)extension;
 @end

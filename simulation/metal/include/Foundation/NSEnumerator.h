@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What "for (x in collection)" asks: a few objects at a time, and a word that changes with the collection.
+// The protocol of "for (x in collection)": returns a few objects at a time, and a word that changes
+// if the collection is modified.
 #pragma once
 
 #import <Foundation/NSObject.h>

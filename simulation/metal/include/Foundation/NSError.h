@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NSError: what went wrong, as a number within a domain and a text. Immutable.
+// NSError: an error, as a number within a domain and a text. Immutable.
 #pragma once
 
 #import <Foundation/NSDictionary.h>
@@ -22,7 +22,7 @@ FOUNDATION_EXPORT NSErrorDomain const NSPOSIXErrorDomain;
 @property(readonly, copy) NSErrorDomain domain;
 @property(readonly) NSInteger code;
 @property(readonly, copy) NSDictionary* userInfo;
-// What userInfo has by NSLocalizedDescriptionKey, or a text of domain and code.
+// The value of NSLocalizedDescriptionKey in userInfo, or a text with the domain and the code.
 @property(readonly, copy) NSString* localizedDescription;
 @property(readonly, copy) NSString* localizedFailureReason;
 @end

@@ -28,8 +28,8 @@ typedef NSString* NSNotificationName;
            selector:(SEL)selector
                name:(nullable NSNotificationName)name
              object:(nullable id)object;
-// Copies the block. The returned observer is autoreleased. There are no operation queues: `queue`
-// must be nil.
+// Copies the block. The returned observer is autoreleased. `queue` must be nil, because there are
+// no operation queues.
 - (id<NSObject>)addObserverForName:(nullable NSNotificationName)name
                             object:(nullable id)object
                              queue:(nullable NSOperationQueue*)queue

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NSNull: stands for nil in collections.
+// NSNull: represents nil in collections.
 #pragma once
 
 #import <Foundation/NSObject.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NSObject: the root class. Counts of objects are kept beside them; a count of 0 sends -dealloc. Safe from
-// any thread, as far as the object itself is.
+// NSObject: the root class. The reference count is stored outside the object's variables; at 0 the
+// object gets -dealloc. As safe from any thread as the object itself.
 #pragma once
 
 #import <Foundation/NSObjCRuntime.h>

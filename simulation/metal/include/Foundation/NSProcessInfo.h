@@ -36,7 +36,7 @@ typedef NS_OPTIONS(uint64_t, NSActivityOptions) {
 @property(copy) NSString* processName;
 @property(readonly) int processIdentifier;
 @property(readonly, copy) NSString* globallyUniqueString;
-// Of the simulated system: HALYARD_SIM_METAL_OS_VERSION, such as 15.0.0, which is the default.
+// The version of the simulated system: HALYARD_SIM_METAL_OS_VERSION, by default 15.0.0.
 @property(readonly) NSOperatingSystemVersion operatingSystemVersion;
 @property(readonly, copy) NSString* operatingSystemVersionString;
 - (BOOL)isOperatingSystemAtLeastVersion:(NSOperatingSystemVersion)version;

@@ -23,7 +23,7 @@ enum : NSStringEncoding {
 @interface NSString : NSObject <NSCopying, NSMutableCopying>
 + (instancetype)string;
 + (instancetype)stringWithString:(NSString*)string;
-// nil: the bytes are no UTF-8.
+// Returns nil if the bytes are not valid UTF-8.
 + (instancetype)stringWithUTF8String:(const char*)text;
 + (instancetype)stringWithCString:(const char*)text encoding:(NSStringEncoding)encoding;
 + (instancetype)stringWithFormat:(NSString*)format, ...;
@@ -46,7 +46,7 @@ enum : NSStringEncoding {
 @property(readonly) NSUInteger length;
 - (unichar)characterAtIndex:(NSUInteger)index;
 @property(readonly) const char* UTF8String;
-// That of the system's strings of C: UTF-8.
+// The encoding of the system's C strings: UTF-8.
 + (NSStringEncoding)defaultCStringEncoding;
 - (const char*)cStringUsingEncoding:(NSStringEncoding)encoding;
 - (BOOL)getCString:(char*)buffer maxLength:(NSUInteger)size encoding:(NSStringEncoding)encoding;

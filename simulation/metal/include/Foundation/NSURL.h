@@ -8,7 +8,7 @@
 @interface NSURL : NSObject <NSCopying>
 + (NSURL*)fileURLWithPath:(NSString*)path;
 + (NSURL*)fileURLWithPath:(NSString*)path isDirectory:(BOOL)is_folder;
-// "file:///..." ; nil: it is no URL of a file.
+// Takes "file:///..."; returns nil if it is not the URL of a file.
 + (NSURL*)URLWithString:(NSString*)text;
 - (instancetype)initFileURLWithPath:(NSString*)path;
 @property(readonly, copy) NSString* path;

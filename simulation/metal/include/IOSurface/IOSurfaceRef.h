@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The name of a surface, which headers of Metal mention. There are no surfaces. As Apple's, it also
-// declares Dispatch, which headers of metal-cpp have from nowhere else.
+// The type of a surface, which headers of Metal mention. There are no surfaces. Like Apple's header
+// it includes Dispatch, which metal-cpp's headers need and do not include.
 #pragma once
 
 #include <CoreFoundation/CoreFoundation.h>

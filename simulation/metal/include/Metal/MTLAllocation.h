@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MTLAllocation: what occupies device memory and can be a member of a residency set.
+// MTLAllocation: an object that occupies device memory and can be a member of a residency set.
 //
 // Names and values: metal-cpp (Metal/MTLAllocation.hpp) and objc2-generated
 // (Metal/MTLAllocation.rs).

@@ -89,7 +89,7 @@ typedef NS_ENUM(NSUInteger, MTLBindingAccess) {
 @property(readonly, nullable) MTLPointerType* elementPointerType;
 @end
 
-// Alignment and size, in bytes, of what it points to.
+// Alignment and size, in bytes, of the pointee.
 @interface MTLPointerType : MTLType
 @property(readonly) MTLDataType elementType;
 @property(readonly) MTLBindingAccess access;

@@ -16,7 +16,7 @@ NS_ASSUME_NONNULL_BEGIN
 @protocol MTLDevice;
 @protocol MTLIndirectCommandBuffer;
 
-// Writes into a buffer that the caller owns. Does not retain what it writes.
+// Writes into a buffer that the caller owns. Does not retain the resources that it writes.
 @protocol MTLArgumentEncoder <NSObject>
 @property(readonly) id<MTLDevice> device;
 @property(copy, nullable) NSString* label;

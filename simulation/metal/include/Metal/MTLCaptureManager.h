@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MTLCaptureManager: captures what a program sends to a GPU.
+// MTLCaptureManager: captures the commands that a program sends to a GPU.
 //
 // Names and values: metal-cpp (Metal/MTLCaptureManager.hpp) and objc2-generated
 // (Metal/MTLCaptureManager.rs).
@@ -24,7 +24,7 @@ typedef NS_ENUM(NSInteger, MTLCaptureError) {
   MTLCaptureErrorInvalidDescriptor = 3,
 };
 
-// Where a capture goes.
+// The destination of a capture.
 typedef NS_ENUM(NSInteger, MTLCaptureDestination) {
   MTLCaptureDestinationDeveloperTools = 1,
   MTLCaptureDestinationGPUTraceDocument = 2,

@@ -116,7 +116,7 @@ typedef NS_ENUM(NSUInteger, MTLDispatchType) {
 - (void)addScheduledHandler:(MTLCommandBufferHandler)block;
 // Returns after all scheduled handlers.
 - (void)waitUntilScheduled;
-// Only before commit. Copies the block and calls it on a thread of the driver, also if the buffer
+// Only before commit. Copies the block and calls it on a thread of the driver, even if the buffer
 // failed.
 - (void)addCompletedHandler:(MTLCommandBufferHandler)block;
 // Returns after all completed handlers, whether the buffer failed or not: read status.

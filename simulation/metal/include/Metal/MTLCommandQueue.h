@@ -17,8 +17,7 @@ NS_ASSUME_NONNULL_BEGIN
 @protocol MTLResidencySet;
 @class MTLCommandBufferDescriptor;
 
-// Where command buffers are made. Buffers start in the order of enqueue or commit, and may
-// overlap.
+// Creates command buffers. Buffers start in the order of enqueue or commit, and may overlap.
 @protocol MTLCommandQueue <NSObject>
 @property(copy, nullable) NSString* label;
 @property(readonly) id<MTLDevice> device;

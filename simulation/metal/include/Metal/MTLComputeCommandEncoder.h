@@ -73,8 +73,8 @@ typedef struct {
 // Delays the commands of this encoder until the fence is signaled by an earlier encoder of the
 // same queue.
 - (void)waitForFence:(id<MTLFence>)fence;
-// For later dispatches of this encoder: makes resident what they reach through an argument buffer.
-// `usage` must cover what they do.
+// For later dispatches of this encoder: makes resources resident that they access through an
+// argument buffer. `usage` must cover these accesses.
 - (void)useResource:(id<MTLResource>)resource usage:(MTLResourceUsage)usage;
 - (void)useResources:(const id<MTLResource> _Nullable[_Nonnull])resources
                count:(NSUInteger)count

@@ -31,7 +31,7 @@ NS_ASSUME_NONNULL_BEGIN
 @property(readonly) NSArray<MTLArgument*>* arguments;  // Deprecated by Apple.
 @end
 
-// A kernel and what the compiler may assume of its dispatches.
+// A kernel and the compiler's assumptions about its dispatches.
 @interface MTLComputePipelineDescriptor : NSObject <NSCopying>
 @property(copy, nullable) NSString* label;
 @property(retain, nullable) id<MTLFunction> computeFunction;

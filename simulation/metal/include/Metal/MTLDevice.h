@@ -90,7 +90,7 @@ typedef NS_ENUM(NSInteger, MTLGPUFamily) {
   MTLGPUFamilyMetal4 = 5002,
 };
 
-// Where the GPU is, macOS only.
+// The location of the GPU, macOS only.
 typedef NS_ENUM(NSUInteger, MTLDeviceLocation) {
   MTLDeviceLocationBuiltIn = 0,
   MTLDeviceLocationSlot = 1,
@@ -155,7 +155,7 @@ typedef NS_ENUM(NSInteger, MTLDeviceError) {
 @property(readonly, getter=isHeadless) BOOL headless;
 // On a removed device calls fail, even before the notification arrives.
 @property(readonly, getter=isRemovable) BOOL removable;
-// Whether the GPU shares the memory of the host.
+// YES if the GPU shares the memory of the host.
 @property(readonly) BOOL hasUnifiedMemory;
 // Bytes. A threshold, not a limit: beyond it work slows down, then command buffers fail with
 // MTLCommandBufferErrorOutOfMemory.
@@ -193,7 +193,7 @@ typedef NS_ENUM(NSInteger, MTLDeviceError) {
 - (nullable id<MTLLibrary>)newLibraryWithFile:(NSString*)filepath
                                         error:(NSError**)error;  // Deprecated by Apple.
 - (nullable id<MTLLibrary>)newLibraryWithURL:(NSURL*)url error:(NSError**)error;
-// From a compiled library. The data stays valid because the library retains it.
+// Loads a compiled library. The library retains the data.
 - (nullable id<MTLLibrary>)newLibraryWithData:(dispatch_data_t)data error:(NSError**)error;
 // Compiles MSL, synchronously. `error` may be set although a library is returned
 // (MTLLibraryErrorCompileWarning): test the library.

@@ -25,7 +25,7 @@ typedef void (^MTLSharedEventNotificationBlock)(id<MTLSharedEvent> event, uint64
 @property(copy, nullable) NSString* label;
 @end
 
-// The dispatch queue on which notifications are called. init makes a queue of its own.
+// The dispatch queue on which notifications are called. init makes a new queue.
 @interface MTLSharedEventListener : NSObject
 - (instancetype)initWithDispatchQueue:(dispatch_queue_t)dispatchQueue;
 @property(readonly) dispatch_queue_t dispatchQueue;

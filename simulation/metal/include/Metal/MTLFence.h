@@ -12,7 +12,7 @@ NS_ASSUME_NONNULL_BEGIN
 
 @protocol MTLDevice;
 
-// Signaled by one encoder, waited for by others.
+// Updated by an encoder; other encoders wait for it.
 @protocol MTLFence <NSObject>
 @property(readonly) id<MTLDevice> device;
 @property(copy, nullable) NSString* label;

@@ -34,7 +34,7 @@ typedef NS_OPTIONS(NSUInteger, MTLIndirectCommandType) {
   MTLIndirectCommandTypeDrawMeshThreads = 0x100,
 };
 
-// What the commands set and what they inherit from the encoder.
+// The state that the commands set, and the state that they inherit from the encoder.
 @interface MTLIndirectCommandBufferDescriptor : NSObject <NSCopying>
 @property MTLIndirectCommandType commandTypes;
 @property BOOL inheritPipelineState;

@@ -15,7 +15,7 @@ NS_ASSUME_NONNULL_BEGIN
 @protocol MTLBuffer;
 @protocol MTLComputePipelineState;
 
-// A dispatch. There are no setBytes; the pipeline must support indirect command buffers.
+// A dispatch. There is no setBytes:; the pipeline must support indirect command buffers.
 @protocol MTLIndirectComputeCommand <NSObject>
 - (void)setComputePipelineState:(id<MTLComputePipelineState>)pipelineState;
 - (void)setKernelBuffer:(id<MTLBuffer>)buffer offset:(NSUInteger)offset atIndex:(NSUInteger)index;

@@ -53,7 +53,7 @@ typedef NS_ENUM(NSUInteger, MTLFunctionType) {
 @property(readonly) MTLFunctionType functionType;
 @property(readonly) NSString* name;
 @property(readonly) NSDictionary<NSString*, MTLFunctionConstant*>* functionConstantsDictionary;
-// An encoder for the struct behind the buffer argument with this index.
+// An encoder for the struct of the buffer argument with this index.
 - (id<MTLArgumentEncoder>)newArgumentEncoderWithBufferIndex:(NSUInteger)bufferIndex;
 - (id<MTLArgumentEncoder>)newArgumentEncoderWithBufferIndex:(NSUInteger)bufferIndex
                                                  reflection:(MTLArgument* _Nullable* _Nullable)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a pipeline assumes of its buffers, and whether its kernels are validated.
+// A pipeline's assumptions about its buffers, and the validation of its kernels.
 //
 // Names and values: metal-cpp (Metal/MTLPipeline.hpp) and objc2-generated (Metal/MTLPipeline.rs).
 #pragma once

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The part of Apple's Dispatch that programs of Metal use, declared where Apple's header is missing:
-// queues, groups, semaphores, data, times. Names, values and meaning are those of Apple's documentation
-// of Dispatch. Objects are counted: dispatch_release() gives up what dispatch_..._create() returned.
-// They are Objective-C objects, too.
+// The part of Apple's Dispatch that programs of Metal use, declared where Apple's header is
+// missing: queues, groups, semaphores, data, times. Names, values and meaning: Apple's
+// documentation of Dispatch. Objects are Objective-C objects with reference counts:
+// dispatch_..._create() returns a reference, and dispatch_release() releases it.
 //
 // Absent: sources, I/O, work items with identity, the main queue.
 #pragma once
@@ -125,7 +125,7 @@ extern const dispatch_block_t _dispatch_data_destructor_free;
 dispatch_data_t dispatch_data_create(const void* bytes, size_t size, dispatch_queue_t queue,
                                      dispatch_block_t destructor);
 size_t dispatch_data_get_size(dispatch_data_t data);
-// The same bytes, in one piece.
+// The same bytes as one contiguous block.
 dispatch_data_t dispatch_data_create_map(dispatch_data_t data, const void** bytes, size_t* size);
 #endif
 

@@ -4,8 +4,8 @@
 // selector, then the arguments. A message to nil returns zero. A message without a method goes to
 // doesNotRecognizeSelector: of the receiver. Safe from any thread.
 //
-// Apple's ABI for x86-64: a method that returns a struct in memory is called through the form with
-// _stret, and one that returns a long double through the one with _fpret.
+// Apple's ABI for x86-64: methods that return a struct in memory are called through the _stret
+// form, and methods that return a long double through the _fpret form.
 #pragma once
 
 #include <objc/objc.h>
@@ -23,6 +23,6 @@ OBJC_EXPORT void objc_msgSend_fp2ret(void);
 OBJC_EXPORT void objc_msgSendSuper(void);
 OBJC_EXPORT void objc_msgSendSuper_stret(void);
 // `super_class` of the struct is the class of the calling method; the search starts in its
-// superclass. This is what the compiler calls.
+// superclass. The compiler calls this form.
 OBJC_EXPORT void objc_msgSendSuper2(void);
 OBJC_EXPORT void objc_msgSendSuper2_stret(void);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Classes, methods, properties and protocols at run time. All functions are safe from any thread,
-// except that a class pair belongs to one thread until it is registered. Names are copied. Lists that
-// are called "copy" are the caller's to free(3), and end with a null that is not counted. A nil
-// object, class or selector gives nil, NULL, zero or NO.
+// except that a class pair belongs to one thread until it is registered. Names are copied. The
+// caller frees lists of functions named "copy" with free(3); they end with a null that is not
+// counted. A nil object, class or selector gives nil, NULL, zero or NO.
 #pragma once
 
 #include <objc/objc.h>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What compiled kernels and the executor share: C and C++.
+// The interface between compiled kernels and the executor, in C and C++.
 struct __hy_state;
 struct __hy_host;
 
-// Of each thread of a kernel. It is at the lowest address of the thread's stack, whose size is its
-// alignment, so that a kernel finds it by its stack pointer alone.
+// The state of one thread of a kernel. It is at the lowest address of the thread's stack. The stack
+// is aligned to its size, so a kernel computes this address from its stack pointer.
 struct __hy_state {
   long quantum;  // basic blocks until host->step()
   const struct __hy_host* host;
-  unsigned long range_begin;  // memory that the thread may read and write without a question
+  unsigned long range_begin;  // memory that the thread may access without a check
   unsigned long range_end;
   unsigned lane;  // in its simdgroup
   unsigned width;  // of a simdgroup
@@ -17,7 +17,7 @@ struct __hy_state {
 
 #define __HY_STACK_SIZE 262144ul
 
-// `site` is the return address in the kernel: threads are at the same place if it is equal.
+// `site` is the return address in the kernel: threads with equal sites are at the same place.
 struct __hy_host {
   void (*step)(struct __hy_state* state);
   void (*access)(struct __hy_state* state, unsigned long address, unsigned long size, int write,
@@ -30,7 +30,8 @@ struct __hy_host {
   void (*fence)(struct __hy_state* state, unsigned flags, int scope);
   unsigned long (*variable)(struct __hy_state* state, unsigned long key, unsigned size, unsigned alignment);
   // Waits for the other active lanes of the simdgroup (width 0) or quadgroup (width 4). Returns the
-  // address of their values, 256 bytes apart, by lane of the simdgroup, and who takes part.
+  // address of the values, 256 bytes apart, by lane of the simdgroup, and of the mask of the lanes
+  // that take part.
   unsigned long (*exchange)(struct __hy_state* state, unsigned long value, unsigned size, unsigned width,
                             unsigned long site, unsigned long mask);
   void (*inactive)(struct __hy_state* state, unsigned lane, unsigned long site);

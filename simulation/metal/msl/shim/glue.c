@@ -100,7 +100,7 @@ __HY_RAW void __hy_inactive(uint lane) {
   struct __hy_state* const self = __hy_self();
   self->host->inactive(self, lane, __HY_SITE);
 }
-// Of the executor's memory, which no check knows.
+// Accesses to the executor's memory, which the checks do not know.
 __HY_RAW void __hy_copy(ulong to, ulong from, uint size) {
   if (size == 4)
     *(uint*)to = *(const uint*)from;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the preprocessor sees of `metal_stdlib`: Metal's macros (Metal Shading Language Specification
-// 3.2, section 6.4 and tables 6.3 to 6.6). Types and functions are compiled separately.
+// The part of `metal_stdlib` for the preprocessor: Metal's macros (Metal Shading Language
+// Specification 3.2, section 6.4 and tables 6.3 to 6.6). Types and functions are compiled
+// separately.
 #pragma once
 #define METAL_FUNC inline __attribute__((__always_inline__))
 #define METAL_CONST_ARG(x)

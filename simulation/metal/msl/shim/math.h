@@ -16,7 +16,8 @@ constexpr __HY_INLINE __hy_made<R, N> __hy_map(F f) {
   else
     return __hy_made<R, N>(f(0), f(1), f(2), f(3));
 }
-// The element of a mathematical function: that of its operand, float for integers.
+// The element type of a mathematical function's result: the operand's element, or float for
+// integers.
 template <class A, class E = __hy_element<A>>
 using __hy_real = conditional_t<is_floating_point<E>::value, E, float>;
 template <class A, class B>

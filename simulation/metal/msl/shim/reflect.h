@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Seventh part: what generated entry points use to pass arguments and to describe their types.
+// Seventh part: helpers of generated entry points, which pass arguments and describe their types.
 namespace __hy {
 using namespace metal;
 
@@ -95,9 +95,8 @@ struct sized<void> {
   static constexpr __constant uint alignment = 1;
 };
 
-// What a parameter or a member is, as eight numbers: type, size, alignment, count of an array,
-// whether it is a pointer or a reference, whether its target is const, element's type and size,
-// element's alignment.
+// The type of a parameter or a member, as numbers: type, size, alignment, count of an array, 1 for
+// a pointer or a reference, 1 for a const target, and the element's type, size and alignment.
 struct type_words {
   uint type, size, alignment, count, indirect, is_constant, element_type, element_size, element_alignment;
 };
@@ -144,7 +143,7 @@ struct description<array<T, N>> {
   static constexpr type_words get() { return describe_array<T, N>(); }
 };
 
-// What an entry point gets.
+// The argument of an entry point.
 struct call {
   ulong arguments[64];  // addresses by parameter, 0 for inputs
   uint inputs[24][3];   // in the order of kInputs in kernel_source.cpp

@@ -4,7 +4,7 @@
 // Specification 3.2, sections 6.9.2 and 6.9.3). Each is a meeting of the active lanes, after which
 // every lane reads the values of the others.
 namespace metal {
-// Values of the lanes that take part. WIDTH 0: the simdgroup, 4: a quadgroup.
+// The values of the active lanes of a simdgroup (WIDTH 0) or a quadgroup (WIDTH 4).
 template <class T, int WIDTH>
 struct __hy_meeting {
   ulong values;

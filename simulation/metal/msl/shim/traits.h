@@ -82,7 +82,7 @@ struct is_same : false_type {};
 template <class A>
 struct is_same<A, A> : true_type {};
 
-// Also removes an address space: a parameter of a template is never a type in one.
+// Also removes an address space: a template parameter is never a type with an address space.
 template <class T>
 struct remove_const {
   typedef T type;
@@ -296,7 +296,8 @@ template <class T>
 using make_signed_t = typename make_signed<T>::type;
 template <class T>
 T __hy_declval();
-// Operands of ?: as values: clang takes an object and a temporary of one class for different types.
+// Makes operands of ?: values, because clang considers an object and a temporary of one class as
+// different types.
 template <class T>
 constexpr __attribute__((always_inline)) T __hy_value(T x) {
   return x;
@@ -313,8 +314,8 @@ using make_integer_sequence = __make_integer_seq<integer_sequence, T, N>;
 template <size_t N>
 using make_index_sequence = make_integer_sequence<size_t, N>;
 
-// Bits of one type as another of the same size, also of vectors (section 2.20).
-// The type of a value where an argument may be some components of a vector: a vector then.
+// Reinterprets the bits of a scalar or vector as another type of the same size (section 2.20). The
+// value type of an argument; a vector if the argument is a swizzle.
 template <class T>
 struct __hy_plain {
   typedef T type;

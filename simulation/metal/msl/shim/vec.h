@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Second part of `metal_stdlib`: vectors (Metal Shading Language Specification 3.2, sections 2.2
-// and 3). A vector is a class with a union of its components and of all its swizzles; a swizzle is a
-// view of some of them, which converts to a vector and is assigned from one.
+// and 3). A vector is a class with a union of its components and all its swizzles. A swizzle is a
+// view of some components, which converts to a vector and can be assigned from a vector.
 namespace metal {
 template <class T, int N>
 struct vec;
@@ -11,7 +11,8 @@ struct packed_vec;
 template <class T, int S, int... I>
 struct __hy_swizzle;  // components I of a vector of S
 
-// What an operand is: its element, its number of components (0: no operand of this library).
+// Traits of an operand: its element and its number of components (0 if it is not an operand of this
+// library).
 template <class T>
 struct __hy_operand {
   typedef T element;
@@ -65,7 +66,7 @@ constexpr T __hy_at(__hy_swizzle<T, S, I...> x, int i) {
   return x.__at(i);
 }
 
-// Whether operands have N components together.
+// True if the operands together have N components.
 template <int N, class... A>
 inline constexpr __constant bool __hy_fits = (0 + ... + __hy_count<A>) == N && ((__hy_count<A> != 0) && ...);
 
