@@ -53,7 +53,7 @@ class Fiber {
   void* fake_stack_ = nullptr;
   const void* stack_bottom_ = nullptr;
   std::size_t stack_size_ = 0;
-  void* tsan_ = nullptr;
+  [[maybe_unused]] void* tsan_ = nullptr;
 };
 
 }  // namespace halyard::inline v0::sim
