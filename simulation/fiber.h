@@ -50,9 +50,9 @@ class Fiber {
   void (*body_)(void*) = nullptr;
   void* argument_ = nullptr;
   // The sanitizers' records of the fiber.
-  void* fake_stack_ = nullptr;
-  const void* stack_bottom_ = nullptr;
-  std::size_t stack_size_ = 0;
+  [[maybe_unused]] void* fake_stack_ = nullptr;
+  [[maybe_unused]] const void* stack_bottom_ = nullptr;
+  [[maybe_unused]] std::size_t stack_size_ = 0;
   [[maybe_unused]] void* tsan_ = nullptr;
 };
 
