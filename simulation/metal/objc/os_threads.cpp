@@ -5,17 +5,34 @@
 // does the same in a destructor of a pthread key, which exit() does not run.
 #include <pthread.h>
 
+#include "base/mutex.h"
 #include "simulation/metal/objc/thread_state.h"
 
 namespace halyard::inline v0::sim::objc {
 namespace {
 
-thread_local ThreadState* own = nullptr;
+// Linked, so that leak checkers reach the states of threads that still run when the process ends:
+// they do not see all thread-local variables of libraries.
+struct Owned {
+  ThreadState state;
+  Owned* next = nullptr;
+  Owned* previous = nullptr;
+};
 
-void end_thread(void* state) {
-  static_cast<ThreadState*>(state)->release_down_to(0);
+constinit base::Mutex mutex;  // guards the links
+constinit Owned* first = nullptr;
+thread_local Owned* own = nullptr;
+
+void end_thread(void* ended) {
+  auto* const it = static_cast<Owned*>(ended);
+  it->state.release_down_to(0);
   own = nullptr;
-  delete static_cast<ThreadState*>(state);
+  {
+    base::LockGuard lock(mutex);
+    (it->previous != nullptr ? it->previous->next : first) = it->next;
+    if (it->next != nullptr) it->next->previous = it->previous;
+  }
+  delete it;
 }
 
 pthread_key_t make_key() {
@@ -29,10 +46,16 @@ pthread_key_t make_key() {
 ThreadState& this_thread() {
   if (own == nullptr) {
     static const pthread_key_t key = make_key();
-    own = new ThreadState;
+    own = new Owned;
+    {
+      base::LockGuard lock(mutex);
+      own->next = first;
+      if (first != nullptr) first->previous = own;
+      first = own;
+    }
     pthread_setspecific(key, own);
   }
-  return *own;
+  return own->state;
 }
 
 }  // namespace halyard::inline v0::sim::objc
