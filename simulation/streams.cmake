@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The simulated libcuda and libamdhip64 once more, under the scheduler of halyard-sim, over one core. Their weak
-# and their other definitions of a function must not come from an archive, of which the linker takes
-# what it finds first.
+# The simulated libcuda and libamdhip64 once more, under the scheduler of halyard-sim, over one core. A function may
+# have a weak definition and another one, so they are not in an archive: the linker would take the first that it finds.
 include(gpu/sources.cmake)
 include(cuda/sources.cmake)
 include(hip/sources.cmake)

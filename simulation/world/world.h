@@ -65,7 +65,7 @@ class World {
   // Checks the invariants that hold at any time.
   void step();
 
-  // A hash of the plan: what was run, without its order.
+  // A hash of the plan, which does not depend on the schedule.
   std::uint64_t program() const { return std::hash<std::string>()(plan_.describe()); }
   std::uint64_t submissions() const noexcept { return submissions_; }
   std::uint64_t faults() const noexcept { return faults_; }

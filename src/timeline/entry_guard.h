@@ -19,7 +19,8 @@
 
 namespace halyard::inline v0::timeline {
 
-// The calls that a thread is about to make. CUDA forbids less of what it puts into a stream.
+// The calls that a thread is about to make. During a stream capture, CUDA forbids fewer of the
+// calls that put work into a stream.
 enum class Calls : std::uint8_t {
   kEnqueue,  // NativeQueue::issue() and mark() alone
   kAny,

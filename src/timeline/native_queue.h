@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NativeQueue: what a driver supplies to the timeline engine. A NativeQueue is a lane: a native
-// FIFO (a ring, a CUDA stream, a Metal queue) with a 64-bit sequence that only the lane advances.
+// NativeQueue: the part of a driver that the timeline engine calls. A NativeQueue is a lane: a
+// native FIFO (a ring, a CUDA stream, a Metal queue) with a 64-bit sequence that only the lane
+// advances.
 //
 //      engine                                   driver                         device
 //   issue {1}{2}{3}  ── one doorbell ──>   wait edges, operation,   ──>   executes in order,

@@ -260,8 +260,8 @@ Status QueueObject::dispatch(const DispatchRequest& launch, const SubmitInfo& in
   submission->set_name(trace::kDispatch);
   payload.operation.kind = OperationKind::kCommand;
   payload.operation.command = Command(DispatchCommand{});
-  // Built in place: a copy would load 16 bytes at a time what was just stored in 4 and 8 bytes,
-  // which stalls.
+  // Built in place: a copy would load 16 bytes at a time from stores of 4 and 8 bytes, which
+  // stalls.
   DispatchCommand& command = payload.operation.command.dispatch;
   Status status = build(launch, command, payload.arguments);
   if (device_.checks() && status.ok()) [[unlikely]]
