@@ -131,6 +131,20 @@ TEST_F(StreamNotification, OfWhatHasPassedHidesNoLaterOne) {
   wait_for(first, early + 1);
 }
 
+TEST(StreamNotifier, NotifiesOfAMarkerThatAPollPassesWhileAnEarlierOneIsFollowed) {
+  std::function<void()> then;
+  const AtOnceApi api{&then};
+  MarkerTable<AtOnceApi> markers(api, 4);
+  Notifier<AtOnceApi> notifier(api, markers, CompletionMode::kHostCallback, nullptr);
+  ASSERT_TRUE(markers.open().ok() && notifier.open().ok());
+  CountingNotify second;
+  for (const std::uint64_t sequence : {1, 2}) markers.add(*markers.take().value(), sequence);
+  then = [&] { markers.pass(2); };
+  EXPECT_TRUE(notifier.arm(2, second).ok());
+  EXPECT_EQ(second.count, 1) << "no host function follows marker 2";
+  (void)notifier.stop(timeline::Abandoned::kStopped);
+}
+
 TEST(StreamNotifier, FollowsAMarkerThatIsRecordedAgainBeforeCallHostReturns) {
   std::function<void()> then;
   const AtOnceApi api{&then};

@@ -34,6 +34,11 @@ struct Library {
   std::atomic<int> waits{0};
   std::atomic<int> calls{0};
   std::atomic<int> lost{0};
+  std::atomic<std::size_t> waited_for{0};  // how many counters the last wait is for
+  // While a lane is removed, a read takes 20 ms, or until the lane has been removed.
+  enum class Removal { kNone, kBegun, kEnded };
+  std::atomic<Removal> removal{Removal::kNone};
+  std::atomic<bool> read_too_late{false};
 
   void set(Counter& counter, std::uint64_t value) {
     std::lock_guard lock(mutex);
@@ -66,6 +71,11 @@ class Waits {
     return Code::kOk;
   }
   Code read(Point point, std::uint64_t& value) noexcept {
+    using enum Library::Removal;
+    const auto end = std::chrono::steady_clock::now() + 20ms;
+    while (library_.removal == kBegun && std::chrono::steady_clock::now() < end)
+      std::this_thread::yield();
+    if (library_.removal == kEnded) library_.read_too_late = true;
     std::lock_guard lock(library_.mutex);
     value = point->value;
     return Code::kOk;
@@ -75,6 +85,7 @@ class Waits {
     EXPECT_EQ(points[0], calling());
     ++library_.waits;
     std::unique_lock lock(library_.mutex);
+    library_.waited_for = points.size();
     if (library_.fail_wait != Code::kOk) return library_.fail_wait;
     const auto reached = [&] {
       for (std::size_t i = 0; i < points.size(); ++i) {
@@ -234,6 +245,19 @@ TEST_F(NotifierThread, UsesNoLaneThatWasRemoved) {
     if (i % 2 == 0) library.set(lane.counter, 1);
     // Its memory is freed after this: sanitizers detect a use.
   }
+}
+
+// The call in remove() ends the wait, and then the thread reads what it waited for.
+TEST_F(NotifierThread, HasReadALaneBeforeItsRemovalEnds) {
+  Lane lane(*this);
+  ArmedNotify notify;
+  ASSERT_TRUE(notifier.arm(lane.shared, 1, notify).ok());
+  while (library.waited_for != 2) std::this_thread::yield();  // for a call, and for the lane
+  library.removal = Library::Removal::kBegun;
+  notifier.remove(lane.shared);
+  library.removal = Library::Removal::kEnded;
+  notifier.stop();
+  EXPECT_FALSE(library.read_too_late);
 }
 
 }  // namespace
