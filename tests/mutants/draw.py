@@ -5,7 +5,7 @@ import random
 import re
 
 # What simulations and tests put in the place of a system or of a native library lies elsewhere.
-LIBRARY = re.compile(r'(src|include/halyard)/.*\.(h|cpp)$')
+LIBRARY = re.compile(r'(src|include/halyard)/.*\.(h|cpp|mm)$')
 
 OTHER = {'<': '<=', '<=': '<', '>': '>=', '>=': '>', '==': '!=', '!=': '==', '&&': '||', '||': '&&', '+': '-', '-': '+',
          '+=': '-=', '-=': '+=', '++': '--', '--': '++', 'true': 'false', 'false': 'true'}
