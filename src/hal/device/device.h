@@ -39,6 +39,8 @@ class FileTransfers;
 
 class DeviceObject final : public RefCounted {
  public:
+  static constexpr std::string_view kTypeName = "device";
+
   // Takes ownership of `impl`, and closes it on error.
   static Result<Device> create(DriverRegistry& registry, std::unique_ptr<DeviceImpl> impl,
                                const Peers::Domains& domains);

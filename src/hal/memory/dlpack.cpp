@@ -128,7 +128,7 @@ bool is_of_the_host(const dlpack::Device& device) noexcept {
 // Checks that `device` can import memory of `theirs`.
 Status check_place(const Device& device, const dlpack::Device& theirs) {
   if (is_of_the_host(theirs)) return {};
-  if (!device) return empty_handle("device", "from_dlpack");
+  HALYARD_RETURN_IF_ERROR(check_handle(device, "from_dlpack"));
   const dlpack::Device own = device.object()->driver()->dlpack_device();
   if (theirs.type != own.type) {
     return error(StatusCode::kUnimplemented, "from_dlpack: memory of device type {}",

@@ -38,6 +38,8 @@ struct DispatchRequest {
 
 class QueueObject final : public timeline::LaneSource {
  public:
+  static constexpr std::string_view kTypeName = "queue";
+
   QueueObject(DeviceObject& device, QueueKind kind,
               QueuePriority priority = QueuePriority::kNormal, void* stream = nullptr) noexcept
       : device_(device), kind_(kind), priority_(priority), stream_(stream) {}

@@ -368,18 +368,16 @@ Result<CommandBuffer> CommandBufferObject::finish() {
   return CommandBuffer(this);
 }
 
-CommandBuffer::CommandBuffer(CommandBufferObject* object) noexcept : object_(handle_base(object)) {}
-
 std::size_t CommandBuffer::command_count() const noexcept {
-  return object_ ? object()->command_count() : 0;
+  return object() ? object()->command_count() : 0;
 }
 
 std::size_t CommandBuffer::slot_count() const noexcept {
-  return object_ ? object()->slot_count() : 0;
+  return object() ? object()->slot_count() : 0;
 }
 
 std::size_t CommandBuffer::constant_slot_count() const noexcept {
-  return object_ ? object()->constant_slot_count() : 0;
+  return object() ? object()->constant_slot_count() : 0;
 }
 
 }  // namespace halyard::inline v0::hal
