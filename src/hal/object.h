@@ -52,6 +52,10 @@ inline constexpr std::string_view kTypeName<timeline::Semaphore> = "semaphore";
   return error(StatusCode::kInvalidArgument, "{}: {} of an empty handle", type, operation);
 }
 
+[[nodiscard, gnu::cold, gnu::noinline]] inline Status no_memory(std::size_t bytes) {
+  return error(StatusCode::kResourceExhausted, "no memory for {} bytes", bytes);
+}
+
 // Fails if `handle` is empty.
 template <class H>
 [[nodiscard]] Status check_handle(const H& handle, std::string_view operation) {

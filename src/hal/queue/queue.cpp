@@ -3,6 +3,8 @@
 
 #include "hal/device/device.h"
 #include "hal/object.h"
+#include "hal/recording/command_buffer.h"
+#include "hal/recording/dispatch.h"
 #include "halyard/hal/launch.h"
 #include "timeline/semaphore.h"
 #include "timeline/submission.h"
@@ -134,15 +136,12 @@ Status QueueObject::barrier_and_wait(const SubmitInfo& info, Deadline deadline) 
       [&](const SubmitInfo& with, timeline::LanePoint* issued) { return barrier(with, issued); });
 }
 
-Status QueueObject::execute_and_wait(const CommandBuffer& commands, const ExecuteInfo& info,
-                                     Deadline deadline) {
-  return submit_and_wait(
-      "execute_and_wait", info, deadline, [&](const SubmitInfo& with, timeline::LanePoint* issued) {
-        return execute(
-            commands,
-            {info.bindings, info.constants, with.wait, with.signal, with.submission, with.room},
-            issued);
-      });
+Status QueueObject::execute_and_wait(const CommandBuffer& commands, const SlotValues& values,
+                                     const SubmitInfo& info, Deadline deadline) {
+  return submit_and_wait("execute_and_wait", info, deadline,
+                         [&](const SubmitInfo& with, timeline::LanePoint* issued) {
+                           return execute(commands, values, with, issued);
+                         });
 }
 
 Result<HandleRef<timeline::Semaphore>> QueueObject::take_semaphore() {
@@ -183,7 +182,7 @@ Status Queue::barrier(const SubmitInfo& info) const {
 
 Status Queue::execute(const CommandBuffer& commands, const ExecuteInfo& info) const {
   HALYARD_RETURN_IF_ERROR(check_handle(*this, "execute"));
-  return object_->execute(commands, info);
+  return object_->execute(commands, {info.bindings, info.constants}, info);
 }
 
 Status Queue::dispatch(const Function& function, const Grid& grid, View<BufferRange> bindings,
@@ -200,13 +199,14 @@ Status Queue::dispatch(const Launch& launch, const SubmitInfo& info) const {
                  "queue {}: dispatch of a launch with a {}; recordings have these", object_->name(),
                  launch.has_slots() ? "slot" : "constant slot");
   }
-  return object_->dispatch({launch.executable(),
-                            launch.function_index(),
-                            &launch.grid(),
-                            nullptr,
-                            launch.bindings(),
-                            {},
-                            launch.constants()},
+  return object_->dispatch({.executable = launch.executable(),
+                            .function = launch.function_index(),
+                            .grid = &launch.grid(),
+                            .counts = nullptr,
+                            .bindings = launch.bindings(),
+                            .constants = {},
+                            .packed = launch.constants(),
+                            .tensors_fit = true},
                            info);
 }
 
@@ -260,7 +260,7 @@ Status Queue::flush() const {
 Status Queue::execute_and_wait(const CommandBuffer& commands, const ExecuteInfo& info,
                                Deadline deadline) const {
   HALYARD_RETURN_IF_ERROR(check_handle(*this, "execute_and_wait"));
-  return object_->execute_and_wait(commands, info, deadline);
+  return object_->execute_and_wait(commands, {info.bindings, info.constants}, info, deadline);
 }
 
 }  // namespace halyard::inline v0::hal

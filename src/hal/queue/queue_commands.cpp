@@ -13,6 +13,7 @@
 #include "hal/queue/queue.h"
 #include "hal/recording/accesses.h"
 #include "hal/recording/command_buffer.h"
+#include "hal/recording/dispatch.h"
 #include "hal/validate.h"
 #include "timeline/submission.h"
 
@@ -199,62 +200,7 @@ Status QueueObject::copy_directly(const BoundRange& source, const BoundRange& ta
   return send(*submission, info);
 }
 
-// Checks everything and writes bindings, counts and constants to `arguments`.
-Status QueueObject::build(const DispatchRequest& launch, DispatchCommand& command,
-                          Block& arguments) {
-  const auto& [executable, function, grid, counts, bindings, constants, given] = launch;
-  HALYARD_RETURN_IF_ERROR(check_kernels_allowed());
-  HALYARD_RETURN_IF_ERROR(check_function(device_, executable, function));
-  const kernel::KernelInfo& kernel = executable->kernels()[function];
-  HALYARD_RETURN_IF_ERROR(check_binding_count(kernel, bindings.size()));
-  if (grid != nullptr) {
-    HALYARD_RETURN_IF_ERROR(resolve_grid(device_.limits(), kernel, *grid, command.groups));
-  }
-
-  static_assert(sizeof(CommandRange) % alignof(std::max_align_t) == 0, "constants follow");
-  const std::size_t ranges_bytes =
-      (bindings.size() + (counts != nullptr ? 1 : 0)) * sizeof(CommandRange);
-  HALYARD_RETURN_IF_ERROR(allocate_block(ranges_bytes + kernel.constants_bytes, arguments));
-  auto* const ranges = reinterpret_cast<CommandRange*>(arguments.data());
-  std::byte* const packed = arguments.data() + ranges_bytes;
-  if (counts != nullptr) {
-    CommandRange& range = ranges[bindings.size()];
-    BoundRange resolved;
-    Status status = resolve(device_, *counts, resolved);
-    range = as_command_range(resolved);
-    if (status.ok()) status = check_counts(device_.limits(), range);
-    if (!status.ok()) [[unlikely]]
-      return status;
-    command.counts = &range;
-  }
-  for (std::size_t i = 0; i < bindings.size(); ++i) {
-    BoundRange range;
-    Status status = resolve(device_, bindings[i], range);
-    if (status.ok()) status = check_binding_alignment(kernel, i, range.offset);
-    if (!status.ok()) [[unlikely]] {
-      return at(status, "binding {} ({})", i, kernel.bindings[i].name);
-    }
-    ranges[i] = as_command_range(range);
-  }
-  if (!given.empty()) {
-    std::memcpy(packed, given.data(), kernel.constants_bytes);
-  } else {
-    HALYARD_RETURN_IF_ERROR(pack_constants(kernel, constants, packed));
-    for (std::size_t i = 0; i < bindings.size(); ++i) {  // a Launch is already checked
-      HALYARD_RETURN_IF_ERROR(check_tensor(kernel, i, packed, ranges[i].length));
-    }
-  }
-
-  command.executable = &executable->impl();
-  command.function = function;
-  command.bindings = ranges;
-  command.binding_count = static_cast<std::uint32_t>(bindings.size());
-  command.constants_size = kernel.constants_bytes;
-  command.constants = packed;
-  return {};
-}
-
-Status QueueObject::dispatch(const DispatchRequest& launch, const SubmitInfo& info) {
+Status QueueObject::dispatch(const DispatchRequest<BufferRange>& request, const SubmitInfo& info) {
   HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
   auto& payload = submission->emplace<DispatchPayload>();
   submission->set_name(trace::kDispatch);
@@ -263,16 +209,28 @@ Status QueueObject::dispatch(const DispatchRequest& launch, const SubmitInfo& in
   // Built in place: a copy would load 16 bytes at a time from stores of 4 and 8 bytes, which
   // stalls.
   DispatchCommand& command = payload.operation.command.dispatch;
-  Status status = build(launch, command, payload.arguments);
+  Status status = check_kernels_allowed();
+  if (status.ok()) {
+    status = build_dispatch(
+        device_, request, command,
+        [&](std::size_t bytes) {
+          payload.arguments = device_.blocks().allocate(bytes);
+          return payload.arguments ? payload.arguments.data() : nullptr;
+        },
+        [&](const BufferRange& binding, CommandRange& range) {
+          BoundRange bound;
+          Status resolved = resolve(device_, binding, bound);
+          range = as_command_range(bound);
+          return resolved;
+        });
+  }
   if (device_.checks() && status.ok()) [[unlikely]]
     status = declare(*submission, payload.operation.command);
   if (!status.ok()) [[unlikely]] {
     command = {};  // nothing of it is kept
     queue_->discard(*submission);
     return at(status, "queue {}: {} of {}", name(),
-              launch.counts != nullptr ? "dispatch_indirect" : "dispatch",
-              launch.executable != nullptr ? launch.executable->kernels()[launch.function].name
-                                           : "an empty launch");
+              request.counts != nullptr ? "dispatch_indirect" : "dispatch", request.kernel_name());
   }
   payload.executable = Ref<ExecutableImpl>(command.executable);
   for (std::uint32_t i = 0; i < command.binding_count; ++i) {
@@ -282,7 +240,7 @@ Status QueueObject::dispatch(const DispatchRequest& launch, const SubmitInfo& in
   return send(*submission, info);
 }
 
-Status QueueObject::check(const CommandBuffer& commands, const ExecuteInfo& info) const {
+Status QueueObject::check(const CommandBuffer& commands) const {
   if (!commands) [[unlikely]]
     return Status(StatusCode::kInvalidArgument, "empty command buffer");
   const CommandBufferObject& recording = *commands.object();
@@ -291,28 +249,12 @@ Status QueueObject::check(const CommandBuffer& commands, const ExecuteInfo& info
                  recording.device().name());
   }
   if (recording.needs_compute()) HALYARD_RETURN_IF_ERROR(check_kernels_allowed());
-  const std::size_t slots = recording.slot_count();
-  if (info.bindings.size() < slots) [[unlikely]] {
-    return error(StatusCode::kOutOfRange, "{} given, the recording has {}",
-                 base::counted(info.bindings.size(), "binding"), base::counted(slots, "slot"));
-  }
-  const std::size_t numbers = recording.constant_slot_count();
-  if (info.constants.size() < numbers) [[unlikely]] {
-    return error(StatusCode::kOutOfRange, "{} given, the recording has {}",
-                 base::counted(info.constants.size(), "constant"),
-                 base::counted(numbers, "constant slot"));
-  }
-  if (info.constants.size() > numbers) [[unlikely]] {
-    return error(StatusCode::kInvalidArgument, "{} given, the recording has only {}",
-                 base::counted(info.constants.size(), "constant"),
-                 base::counted(numbers, "constant slot"));
-  }
   return {};
 }
 
-Status QueueObject::execute(const CommandBuffer& commands, const ExecuteInfo& info,
-                            timeline::LanePoint* issued) {
-  if (Status status = check(commands, info); !status.ok()) [[unlikely]]
+Status QueueObject::execute(const CommandBuffer& commands, const SlotValues& values,
+                            const SubmitInfo& info, timeline::LanePoint* issued) {
+  if (Status status = check(commands); !status.ok()) [[unlikely]]
     return refused(status, "execute");
   CommandBufferObject& recording = *commands.object();
   const std::size_t size = recording.table_size();
@@ -325,7 +267,7 @@ Status QueueObject::execute(const CommandBuffer& commands, const ExecuteInfo& in
     status = allocate_block(size * sizeof(BoundRange), payload.table);
     table = reinterpret_cast<BoundRange*>(payload.table.data());
   }
-  if (status.ok()) status = recording.bind(info.bindings, info.constants, table);
+  if (status.ok()) status = recording.bind(values, table);
   if (device_.checks() && status.ok()) [[unlikely]] {
     status = recording.accesses().check(table);
     recording.accesses().declare(*submission, table);
@@ -353,7 +295,7 @@ Status QueueObject::allocate_block(std::size_t bytes, Block& block) {
   block = device_.blocks().allocate(bytes);
   if (block) [[likely]]
     return {};
-  return error(StatusCode::kResourceExhausted, "no memory for {} bytes", bytes);
+  return no_memory(bytes);
 }
 
 // Copies an update's bytes to memory that the device copies from.

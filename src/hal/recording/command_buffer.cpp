@@ -53,13 +53,27 @@ CommandBufferObject::~CommandBufferObject() {
   for (RefCounted* object : retained_) object->release();
 }
 
-Status CommandBufferObject::bind(View<BufferRange> bindings, View<Constant> constants,
-                                 BoundRange* table) const {
+Status CommandBufferObject::check_counts(const SlotValues& values) const {
+  const std::size_t bindings = values.bindings.size(), slots = slots_.size();
+  if (bindings < slots) [[unlikely]] {
+    return error(StatusCode::kOutOfRange, "{} given, the recording has {}",
+                 base::counted(bindings, "binding"), base::counted(slots, "slot"));
+  }
+  const std::size_t constants = values.constants.size(), numbers = constant_slots_.size();
+  if (constants == numbers) [[likely]]
+    return {};
+  return error(constants < numbers ? StatusCode::kOutOfRange : StatusCode::kInvalidArgument,
+               "{} given, the recording has {}{}", base::counted(constants, "constant"),
+               constants < numbers ? "" : "only ", base::counted(numbers, "constant slot"));
+}
+
+Status CommandBufferObject::bind(const SlotValues& values, BoundRange* table) const {
+  HALYARD_RETURN_IF_ERROR(check_counts(values));
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const SlotNeed& need = slots_[i];
     table[i] = {};
     if (!need.used) continue;
-    if (Status status = resolve(device_, bindings[i], table[i]); !status.ok()) [[unlikely]] {
+    if (Status status = resolve(device_, values.bindings[i], table[i]); !status.ok()) [[unlikely]] {
       return at(status, "slot {}", i);
     }
     if (table[i].length < need.extent) [[unlikely]] {
@@ -91,7 +105,7 @@ Status CommandBufferObject::bind(View<BufferRange> bindings, View<Constant> cons
       return at(status, "command {} (copy)", index);
     }
   }
-  return constant_slots_.empty() ? Status() : bind_constants(constants, table);
+  return constant_slots_.empty() ? Status() : bind_constants(values.constants, table);
 }
 
 Status CommandBufferObject::bind_constants(View<Constant> constants, BoundRange* table) const {
@@ -331,9 +345,7 @@ Status CommandBufferObject::keep_bytes(Bytes bytes, UpdateCommand& update) {
     update.source_offset = block.offset() + offset;
   } else {
     data = arena_.allocate(bytes.size());
-    if (data == nullptr) {
-      return error(StatusCode::kResourceExhausted, "no memory for {} bytes", bytes.size());
-    }
+    if (data == nullptr) return hal::no_memory(bytes.size());
   }
   if (!bytes.empty()) std::memcpy(data, bytes.data(), bytes.size());
   update.source = data;
