@@ -144,7 +144,7 @@ Ref<Memory> keep_transfer(timeline::Submission& submission, Memory* memory) noex
 
 Status QueueObject::fill(const BufferRange& target, std::uint32_t pattern,
                          std::uint32_t pattern_size, const SubmitInfo& info) {
-  BoundRange range;
+  CommandRange range;
   Status status = resolve(device_, target, range);
   if (status.ok()) status = check_fill(pattern_size, range.offset, range.length);
   if (!status.ok()) [[unlikely]]
@@ -154,7 +154,7 @@ Status QueueObject::fill(const BufferRange& target, std::uint32_t pattern,
   auto& payload = submission->emplace<TransferPayload>();
   submission->set_name(trace::kFill);
   payload.operation.kind = OperationKind::kCommand;
-  payload.operation.command = Command(FillCommand{as_command_range(range), pattern, pattern_size});
+  payload.operation.command = Command(FillCommand{range, pattern, pattern_size});
   payload.target = keep_transfer(*submission, range.memory);
   if (device_.checks()) [[unlikely]]
     (void)declare(*submission, payload.operation.command);
@@ -162,11 +162,11 @@ Status QueueObject::fill(const BufferRange& target, std::uint32_t pattern,
 }
 
 Status QueueObject::update(const BufferRange& target, Bytes source, const SubmitInfo& info) {
-  BoundRange range;
+  CommandRange range;
   Block data;
   HostBlock host_data;
   Status status = resolve(device_, target, range);
-  UpdateCommand command{as_command_range(range), nullptr};
+  UpdateCommand command{range, nullptr};
   if (status.ok()) status = copy_bytes(source, command, data, host_data);
   if (!status.ok()) [[unlikely]]
     return refused(status, "update");
@@ -191,8 +191,7 @@ Status QueueObject::copy_directly(const BoundRange& source, const BoundRange& ta
   auto& payload = submission->emplace<TransferPayload>();
   submission->set_name(trace::kCopy);
   payload.operation.kind = OperationKind::kCommand;
-  payload.operation.command =
-      Command(CopyCommand{as_command_range(source), as_command_range(target)});
+  payload.operation.command = Command(CopyCommand{{source}, {target}});
   payload.source = keep_transfer(*submission, source.memory);
   payload.target = keep_transfer(*submission, target.memory);
   if (device_.checks()) [[unlikely]]
@@ -218,10 +217,8 @@ Status QueueObject::dispatch(const DispatchRequest<BufferRange>& request, const 
           return payload.arguments ? payload.arguments.data() : nullptr;
         },
         [&](const BufferRange& binding, CommandRange& range) {
-          BoundRange bound;
-          Status resolved = resolve(device_, binding, bound);
-          range = as_command_range(bound);
-          return resolved;
+          range.slot = 0;
+          return resolve(device_, binding, range);
         });
   }
   if (device_.checks() && status.ok()) [[unlikely]]

@@ -86,7 +86,7 @@ Gate::Answer ask_deallocate(void* payload, timeline::IssueSite& site, Status& ca
     const PoolBlock& block = memory.block();
     self.operation.kind = OperationKind::kCommand;
     self.operation.command = Command(
-        FillCommand{{block.slab->memory.get(), 0, block.offset, block.size}, kFreedPattern, 1});
+        FillCommand{{{block.slab->memory.get(), block.offset, block.size}}, kFreedPattern, 1});
   }
   return Gate::Answer::kGo;
 }

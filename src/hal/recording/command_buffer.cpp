@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <new>
+#include <utility>
 
 #include "hal/device/driver.h"
 #include "hal/memory/pool.h"
@@ -99,8 +100,8 @@ Status CommandBufferObject::bind(const SlotValues& values, BoundRange* table) co
   }
   for (const std::size_t index : unchecked_copies_) {
     const CopyCommand& copy = commands_[index].copy;
-    if (Status status = check_copy(as_command_range(hal::bind(copy.source, table)),
-                                   as_command_range(hal::bind(copy.target, table)));
+    if (Status status =
+            check_copy({hal::bind(copy.source, table)}, {hal::bind(copy.target, table)});
         !status.ok()) [[unlikely]] {
       return at(status, "command {} (copy)", index);
     }
@@ -196,25 +197,24 @@ Status CommandBufferObject::add_event(CommandKind kind, EventObject& event) {
 
 Status CommandBufferObject::range_of(const BindingRef& ref, CommandRange& range) {
   if (!ref.indirect) {
-    BoundRange resolved;
-    HALYARD_RETURN_IF_ERROR(resolve(device_, ref.range, resolved));
-    if (resolved.memory->of_pool()) return range_of_pool(resolved, range);
-    range = as_command_range(resolved);
+    range.slot = 0;
+    HALYARD_RETURN_IF_ERROR(resolve(device_, ref.range, range));
+    if (range.memory->of_pool()) return use_pooled(range);
     return retain_until_end(*range.memory);
   }
   const Slot& slot = ref.slot;
   HALYARD_RETURN_IF_ERROR(check_slot(slot));
-  range = {nullptr, slot.index, slot.offset, slot.length};
+  range = {{nullptr, slot.offset, slot.length}, slot.index};
   return {};
 }
 
-Status CommandBufferObject::range_of_pool(const BoundRange& resolved, CommandRange& range) {
-  auto* const memory = static_cast<PoolMemory*>(resolved.memory);
+// Pool memory has no address before a submission is issued. So the range moves to a slot.
+Status CommandBufferObject::use_pooled(CommandRange& range) {
+  auto* const memory = static_cast<PoolMemory*>(std::exchange(range.memory, nullptr));
   const std::size_t index =
       static_cast<std::size_t>(std::find(pooled_.begin(), pooled_.end(), memory) - pooled_.begin());
   if (index == pooled_.size() && !pooled_.push_back(memory)) return no_memory();
-  range = {nullptr, static_cast<std::uint32_t>(kMaxSlots + index), resolved.offset,
-           resolved.length};
+  range.slot = static_cast<std::uint32_t>(kMaxSlots + index);
   return retain_until_end(*memory);
 }
 

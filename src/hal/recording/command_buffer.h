@@ -109,7 +109,7 @@ class CommandBufferObject final : public Reclaimed {
   ~CommandBufferObject() override;
   void on_last_handle() noexcept override { keeps_open_ = {}; }
   Status no_open_edges() const;
-  Status range_of_pool(const BoundRange& resolved, CommandRange& range);
+  Status use_pooled(CommandRange& range);
   Status check_counts(const SlotValues& values) const;
   Status bind_constants(View<Constant> constants, BoundRange* table) const;
   Status check_tensors(std::size_t index, const BoundRange* table) const;
