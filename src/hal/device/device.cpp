@@ -119,7 +119,8 @@ DeviceObject::Created* DeviceObject::find_spare(const QueueInfo& info,
 
 Result<Queue> DeviceObject::import_stream(void* stream, std::string_view name) {
   HALYARD_RETURN_IF_ERROR(timeline_.status());
-  HALYARD_RETURN_IF_ERROR(driver()->check_stream(stream));
+  HALYARD_RETURN_IF_ERROR(with(&DeviceImpl::native_interop, "imports no streams",
+                               [&](NativeInterop& native) { return native.check_stream(stream); }));
   return create_queue({.name = name.empty() ? "imported" : name}, stream);
 }
 
@@ -368,8 +369,11 @@ Result<Buffer> Device::allocate(const BufferInfo& info) const {
     return at(status, "device {}: allocate", self.name());
   }
   const auto allocate = [&] {
-    return info.exportable ? self.driver()->allocate_exportable(info.size, info.memory)
-                           : self.driver()->allocate(info.size, info.alignment, info.memory);
+    if (!info.exportable) return self.driver()->allocate(info.size, info.alignment, info.memory);
+    return self.with(&DeviceImpl::descriptor_sharing, "has no memory that can be exported",
+                     [&](DescriptorSharing& sharing) {
+                       return sharing.allocate_exportable(info.size, info.memory);
+                     });
   };
   Result<Ref<Memory>> memory = self.pending_frees().retry_once(allocate);
   if (memory.status().code() == StatusCode::kResourceExhausted) {
@@ -390,7 +394,10 @@ Result<Buffer> Device::import_descriptor(int descriptor, const BufferInfo& info)
     status = error(StatusCode::kInvalidArgument, "descriptor {}", descriptor);
   }
   if (!status.ok()) return at(status, "device {}: import_descriptor", self.name());
-  Result<Ref<Memory>> memory = self.driver()->import_descriptor(descriptor, info.size, info.memory);
+  Result<Ref<Memory>> memory = self.with(
+      &DeviceImpl::descriptor_sharing, "imports no descriptors", [&](DescriptorSharing& sharing) {
+        return sharing.import_descriptor(descriptor, info.size, info.memory);
+      });
   if (!memory.ok()) return at(memory.status(), "device {}: import_descriptor", self.name());
   self.adopt(**memory);
   return BufferObject::create(self, std::move(*memory), 0, info.size);
@@ -442,8 +449,11 @@ Result<Buffer> Device::import_erased(std::byte* data, std::size_t size,
 
 Result<Buffer> detail::import_address(const Device& device, std::uint64_t address,
                                       std::uint64_t size, MemoryRelease release) {
-  return import_by(device.object(), "import_address", address, size, release,
-                   [&] { return device.object()->driver()->import_address(address, size); });
+  return import_by(device.object(), "import_address", address, size, release, [&] {
+    return device.object()->with(
+        &DeviceImpl::native_interop, "imports no addresses",
+        [&](NativeInterop& native) { return native.import_address(address, size); });
+  });
 }
 
 MemoryStatistics Device::memory_statistics() const {

@@ -17,7 +17,9 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
+#include "base/format.h"
 #include "base/mutex.h"
 #include "hal/device/driver.h"
 #include "hal/device/peers.h"
@@ -49,6 +51,15 @@ class DeviceObject final : public RefCounted {
   std::string_view name() const noexcept { return timeline_.name(); }
   // Every call to the driver's device goes through this.
   timeline::Entered<DeviceImpl> driver() const noexcept { return {*impl_, guard_.get()}; }
+  // Calls `call` with an interface of the driver's device (capabilities.h). Without one, returns
+  // kUnimplemented: "the device <lacks>".
+  template <class Interface, class F>
+  auto with(Interface* (DeviceImpl::*get)() noexcept, const char* lacks, F&& call) const
+      -> std::invoke_result_t<F, Interface&> {
+    const timeline::Entered<DeviceImpl> inside = driver();
+    if (Interface* const interface = ((*inside).*get)()) return call(*interface);
+    return error(StatusCode::kUnimplemented, "the device {}", lacks);
+  }
   timeline::EntryGuard* entry_guard() const noexcept { return guard_.get(); }
   const DeviceInfo& info() const noexcept { return impl_->info(); }
   // Null if the thread that drops the last reference frees a native object.

@@ -84,7 +84,7 @@ Status record_event(const Queue& queue, void* event, Points waits) {
 Status QueueObject::native_event(const NativeEvent& event, const SubmitInfo& info) {
   const char* const operation =
       event.use == NativeEvent::Use::kWait ? "wait_for_event" : "record_event";
-  if (!device_.driver()->has_native_events()) {
+  if (device_.driver()->native_interop() == nullptr) {
     return refused(Status(StatusCode::kUnimplemented, "the device has no native events"),
                    operation);
   }

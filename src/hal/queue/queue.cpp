@@ -42,7 +42,7 @@ Result<timeline::NativeQueue*> QueueObject::open_lane() {
   if (std::exchange(has_lane_, true)) {
     return error(StatusCode::kUnavailable, "{}: its stream waits for a lost device", name());
   }
-  return device_.driver()->import_lane(stream_);
+  return device_.driver()->native_interop()->import_lane(stream_);
 }
 
 void QueueObject::refuse(const Status& cause) noexcept {
