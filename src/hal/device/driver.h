@@ -15,8 +15,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/format.h"
 #include "base/work_source.h"
 #include "hal/device/capabilities.h"
+#include "hal/device/options.h"
 #include "hal/device/uri.h"
 #include "hal/memory/memory.h"
 #include "hal/memory/reclaim.h"
@@ -159,9 +161,17 @@ class Driver {
   virtual std::string_view name() const noexcept = 0;
   // The devices of this machine. No driver or no device is an empty list, not an error.
   virtual Result<std::vector<DeviceInfo>> enumerate() = 0;
-  // Opens the devices that `uri` names. Returns kInvalidArgument, naming the option or value, if it
-  // is unknown; kNotFound if there is no device with an ordinal.
-  virtual Result<std::vector<std::unique_ptr<DeviceImpl>>> open(const Uri& uri) = 0;
+  virtual std::span<const Option> options() const noexcept = 0;
+  // Opens the devices that `uri` names. Also returns the errors of OptionValues::parse().
+  Result<std::vector<std::unique_ptr<DeviceImpl>>> open(const Uri& uri) {
+    HALYARD_ASSIGN_OR_RETURN(const OptionValues values, OptionValues::parse(uri, options()));
+    return open_devices(uri, values);
+  }
+
+ protected:
+  // Returns kNotFound if there is no device with an ordinal.
+  virtual Result<std::vector<std::unique_ptr<DeviceImpl>>> open_devices(
+      const Uri& uri, const OptionValues& values) = 0;
 };
 
 }  // namespace halyard::inline v0::hal
