@@ -119,8 +119,7 @@ DeviceObject::Created* DeviceObject::find_spare(const QueueInfo& info,
 
 Result<Queue> DeviceObject::import_stream(void* stream, std::string_view name) {
   HALYARD_RETURN_IF_ERROR(timeline_.status());
-  HALYARD_RETURN_IF_ERROR(with(&DeviceImpl::native_interop, "imports no streams",
-                               [&](NativeInterop& native) { return native.check_stream(stream); }));
+  HALYARD_RETURN_IF_ERROR(call(&NativeInterop::check_stream, "imports no streams", stream));
   return create_queue({.name = name.empty() ? "imported" : name}, stream);
 }
 
@@ -370,10 +369,8 @@ Result<Buffer> Device::allocate(const BufferInfo& info) const {
   }
   const auto allocate = [&] {
     if (!info.exportable) return self.driver()->allocate(info.size, info.alignment, info.memory);
-    return self.with(&DeviceImpl::descriptor_sharing, "has no memory that can be exported",
-                     [&](DescriptorSharing& sharing) {
-                       return sharing.allocate_exportable(info.size, info.memory);
-                     });
+    return self.call(&DescriptorSharing::allocate_exportable, "has no memory that can be exported",
+                     info.size, info.memory);
   };
   Result<Ref<Memory>> memory = self.pending_frees().retry_once(allocate);
   if (memory.status().code() == StatusCode::kResourceExhausted) {
@@ -394,10 +391,9 @@ Result<Buffer> Device::import_descriptor(int descriptor, const BufferInfo& info)
     status = error(StatusCode::kInvalidArgument, "descriptor {}", descriptor);
   }
   if (!status.ok()) return at(status, "device {}: import_descriptor", self.name());
-  Result<Ref<Memory>> memory = self.with(
-      &DeviceImpl::descriptor_sharing, "imports no descriptors", [&](DescriptorSharing& sharing) {
-        return sharing.import_descriptor(descriptor, info.size, info.memory);
-      });
+  Result<Ref<Memory>> memory =
+      self.call(&DescriptorSharing::import_descriptor, "imports no descriptors", descriptor,
+                info.size, info.memory);
   if (!memory.ok()) return at(memory.status(), "device {}: import_descriptor", self.name());
   self.adopt(**memory);
   return BufferObject::create(self, std::move(*memory), 0, info.size);
@@ -450,9 +446,8 @@ Result<Buffer> Device::import_erased(std::byte* data, std::size_t size,
 Result<Buffer> detail::import_address(const Device& device, std::uint64_t address,
                                       std::uint64_t size, MemoryRelease release) {
   return import_by(device.object(), "import_address", address, size, release, [&] {
-    return device.object()->with(
-        &DeviceImpl::native_interop, "imports no addresses",
-        [&](NativeInterop& native) { return native.import_address(address, size); });
+    return device.object()->call(&NativeInterop::import_address, "imports no addresses", address,
+                                 size);
   });
 }
 

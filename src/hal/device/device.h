@@ -51,13 +51,19 @@ class DeviceObject final : public RefCounted {
   std::string_view name() const noexcept { return timeline_.name(); }
   // Every call to the driver's device goes through this.
   timeline::Entered<DeviceImpl> driver() const noexcept { return {*impl_, guard_.get()}; }
-  // Calls `call` with an interface of the driver's device (capabilities.h). Without one, returns
-  // kUnimplemented: "the device <lacks>".
-  template <class Interface, class F>
-  auto with(Interface* (DeviceImpl::*get)() noexcept, const char* lacks, F&& call) const
-      -> std::invoke_result_t<F, Interface&> {
+  // Calls a function of an interface that the driver's device may have (capabilities.h). Without
+  // the interface, returns kUnimplemented: "the device <lacks>".
+  template <class Interface, class R, class... Parameters>
+  R call(R (Interface::*function)(Parameters...), const char* lacks,
+         std::type_identity_t<Parameters>... arguments) const {
     const timeline::Entered<DeviceImpl> inside = driver();
-    if (Interface* const interface = ((*inside).*get)()) return call(*interface);
+    Interface* interface = nullptr;
+    if constexpr (std::is_same_v<Interface, NativeInterop>) {
+      interface = inside->native_interop();
+    } else {
+      interface = inside->descriptor_sharing();
+    }
+    if (interface != nullptr) return (interface->*function)(arguments...);
     return error(StatusCode::kUnimplemented, "the device {}", lacks);
   }
   timeline::EntryGuard* entry_guard() const noexcept { return guard_.get(); }

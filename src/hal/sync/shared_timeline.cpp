@@ -55,10 +55,8 @@ Result<SharedTimeline> Device::create_shared_timeline(std::uint64_t initial) con
   HALYARD_RETURN_IF_ERROR(check_handle(*this, "create_shared_timeline"));
   DeviceObject& self = *object();
   Result<SharedTimeline> timeline = SharedTimelineObject::create(
-      self, self.with(&DeviceImpl::descriptor_sharing, "has no timelines that can be exported",
-                      [&](DescriptorSharing& sharing) {
-                        return sharing.create_shared_timeline(initial);
-                      }));
+      self, self.call(&DescriptorSharing::create_shared_timeline,
+                      "has no timelines that can be exported", initial));
   if (timeline.ok()) return timeline;
   return at(timeline.status(), "device {}: create_shared_timeline", self.name());
 }
@@ -67,13 +65,10 @@ Result<SharedTimeline> Device::import_timeline(int descriptor) const {
   HALYARD_RETURN_IF_ERROR(check_handle(*this, "import_timeline"));
   DeviceObject& self = *object();
   Result<SharedTimeline> timeline =
-      descriptor < 0 ? error(StatusCode::kInvalidArgument, "descriptor {}", descriptor)
-                     : SharedTimelineObject::create(
-                           self, self.with(
-                                     &DeviceImpl::descriptor_sharing, "imports no timelines",
-                                     [&](DescriptorSharing& sharing) {
-                                       return sharing.import_timeline(descriptor);
-                                     }));
+      descriptor < 0
+          ? error(StatusCode::kInvalidArgument, "descriptor {}", descriptor)
+          : SharedTimelineObject::create(self, self.call(&DescriptorSharing::import_timeline,
+                                                         "imports no timelines", descriptor));
   if (timeline.ok()) return timeline;
   return at(timeline.status(), "device {}: import_timeline", self.name());
 }
