@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "simulation/driver/driver.h"
 
-#include <charconv>
 #include <new>
+#include <span>
 #include <utility>
 
 #include "base/format.h"
@@ -127,12 +127,13 @@ class SimDriver final : public hal::Driver {
   Result<std::vector<hal::DeviceInfo>> enumerate() override {
     return std::vector<hal::DeviceInfo>{};
   }
-  Result<std::vector<std::unique_ptr<hal::DeviceImpl>>> open(const hal::Uri& uri) override {
-    unsigned count = 1;
-    if (const auto option = uri.options.find("devices"); option != uri.options.end()) {
-      const std::string& text = option->second;
-      (void)std::from_chars(text.data(), text.data() + text.size(), count);
-    }
+  std::span<const hal::Option> options() const noexcept override {
+    static constexpr hal::Option kOptions[] = {{.name = "devices", .least = 1, .most = 64}};
+    return kOptions;
+  }
+  Result<std::vector<std::unique_ptr<hal::DeviceImpl>>> open_devices(
+      const hal::Uri&, const hal::OptionValues& values) override {
+    const unsigned count = values.get("devices", 1);
     std::vector<std::unique_ptr<hal::DeviceImpl>> devices;
     for (unsigned i = 0; i < count; ++i) {
       devices.push_back(

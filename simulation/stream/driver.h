@@ -4,11 +4,9 @@
 // markers, contexts and recordings are templates over the native library (api.h); this driver
 // instantiates them with a fake library (fake_library.h), which checks its caller.
 //
-// "stream://" names all devices, "stream://K" the one of ordinal K. Options:
-//
-//   devices=N       number of devices: 1 to 64, default 1
-//   unstoppable=1   running work cannot be stopped, as on a GPU: a lane that is abandoned while it
-//                   has work runs until it is done or the process ends. Default 0
+// "stream://" names all devices, "stream://K" the one of ordinal K. With the option unstoppable=1
+// running work cannot be stopped, as on a GPU: a lane that is abandoned while it has work runs
+// until it is done or the process ends.
 //
 // Devices share cores and memory. All devices of the process, of all opens, are one domain.
 #pragma once

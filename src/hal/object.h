@@ -1,21 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Helpers for the objects that handles refer to. RefCounted is their first and only base: public
-// headers declare them as incomplete types and hold a HandleRef<RefCounted>.
+// Helpers for the objects that handles refer to. RefCounted is their first base: public headers
+// declare them as incomplete types, and their handles hold a HandleRef<RefCounted>.
 #pragma once
 
 #include <cassert>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "base/format.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/status.h"
+#include "halyard/hal/handle.h"
 
-namespace halyard::inline v0::hal {
+namespace halyard::inline v0 {
 
-// The pointer that a handle of `object` (may be null) holds. Checks the layout that the object()
-// functions of the public handles rely on.
+namespace timeline {
+class Semaphore;
+}
+
+namespace hal {
+
+// The pointer that a handle of `object` (may be null) holds. Checks the layout that Handle relies
+// on.
 template <class Object>
 RefCounted* handle_base(Object* object) noexcept {
   static_assert(std::is_base_of_v<RefCounted, Object> && std::is_final_v<Object>);
@@ -24,9 +32,36 @@ RefCounted* handle_base(Object* object) noexcept {
   return base;
 }
 
+// The first handle of a new object. The handles take over the reference that it starts with.
+template <class H, class Object>
+[[nodiscard]] H first_handle(Object* object) noexcept {
+  H handle(object);
+  handle_base(object)->release();
+  return handle;
+}
+
+// The name of an object's type in messages.
+template <class Object>
+inline constexpr std::string_view kTypeName = Object::kTypeName;
+template <>
+inline constexpr std::string_view kTypeName<timeline::Semaphore> = "semaphore";
+
 // The error of a call on an empty handle.
-[[nodiscard]] inline Status empty_handle(std::string_view object, std::string_view operation) {
-  return error(StatusCode::kInvalidArgument, "{}: {} of an empty handle", object, operation);
+[[nodiscard, gnu::cold, gnu::noinline]] inline Status empty_handle(std::string_view type,
+                                                                   std::string_view operation) {
+  return error(StatusCode::kInvalidArgument, "{}: {} of an empty handle", type, operation);
+}
+
+[[nodiscard, gnu::cold, gnu::noinline]] inline Status no_memory(std::size_t bytes) {
+  return error(StatusCode::kResourceExhausted, "no memory for {} bytes", bytes);
+}
+
+// Fails if `handle` is empty.
+template <class H>
+[[nodiscard]] Status check_handle(const H& handle, std::string_view operation) {
+  if (handle) [[likely]]
+    return {};
+  return empty_handle(kTypeName<std::remove_pointer_t<decltype(handle.object())>>, operation);
 }
 
 // `status` with a prefix that names the place: "queue cpu://0 compute: fill: <message>".
@@ -39,4 +74,5 @@ template <class... Args>
   return Status(status.code(), text, status.native_error());
 }
 
-}  // namespace halyard::inline v0::hal
+}  // namespace hal
+}  // namespace halyard::inline v0

@@ -42,10 +42,6 @@ Status check_slot(const Slot& slot);
 // Like resolve(), for a copy, which can reach memory of every device of the runtime.
 Status resolve_anywhere(const DeviceObject& device, const BufferRange& range, BoundRange& out);
 
-inline CommandRange as_command_range(const BoundRange& range) noexcept {
-  return {range.memory, 0, range.offset, range.length};
-}
-
 // Checks a fill of [offset, offset + length). kWholeSize: the length is checked later.
 Status check_fill(std::uint32_t pattern_size, std::uint64_t offset, std::uint64_t length);
 

@@ -88,7 +88,7 @@ class CpuCommandBuffer : public ::testing::Test {
     return memory;
   }
   static hal::CommandRange slot(std::uint32_t index, std::uint64_t offset = 0) {
-    return {.memory = nullptr, .slot = index, .offset = offset, .length = hal::kWholeSize};
+    return {{nullptr, offset, hal::kWholeSize}, index};
   }
   // Runs `recording` once on the stepped lane.
   void execute(const hal::NativeCommands& native, const hal::BoundRange* table = nullptr) {

@@ -181,7 +181,7 @@ TEST(CpuCounts, AGraphOfCommandsRunsWithoutAnAllocation) {
   const Ref<hal::Memory> memory = allocate(*device, 4 * kFills);
   std::vector<hal::Command> commands;
   for (std::uint64_t i = 0; i < kFills; ++i) {
-    commands.push_back(fill({.memory = memory.get(), .offset = 4 * i, .length = 4}, 7));
+    commands.push_back(fill({{memory.get(), 4 * i, 4}}, 7));
   }
   const auto native = device->prepare({.commands = commands}).value();
   hal::Operation operation;

@@ -49,7 +49,7 @@ inline Ref<hal::Memory> allocate(Device& device, std::uint64_t size) {
 }
 
 inline hal::CommandRange whole(const Ref<hal::Memory>& memory) {
-  return {.memory = memory.get(), .slot = 0, .offset = 0, .length = memory->size()};
+  return {{memory.get(), 0, memory->size()}};
 }
 
 inline hal::Command fill(const hal::CommandRange& target, std::uint32_t pattern,

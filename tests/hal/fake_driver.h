@@ -460,16 +460,22 @@ class FakeDriver final : public Driver {
   Result<std::vector<DeviceInfo>> enumerate() override {
     return std::vector<DeviceInfo>{{.uri = "fake://0", .driver = "fake"}};
   }
-  Result<std::vector<std::unique_ptr<DeviceImpl>>> open(const Uri& uri) override {
+  std::span<const Option> options() const noexcept override {
+    static constexpr Option kOptions[] = {{.name = "devices", .most = 64},
+                                          {.name = "domain", .is_text = true},
+                                          {.name = "memory", .is_text = true}};
+    return kOptions;
+  }
+  Result<std::vector<std::unique_ptr<DeviceImpl>>> open_devices(
+      const Uri&, const OptionValues& values) override {
     static const int shared_domain = 0;
-    const bool own = uri.options.contains("domain");
-    const auto devices = uri.options.find("devices");
-    const int count = devices == uri.options.end() ? 1 : std::stoi(devices->second);
+    const bool own = values.find("domain").has_value();
+    const auto count = static_cast<int>(values.get("devices", 1));
     std::vector<std::unique_ptr<DeviceImpl>> impls;
     for (int i = 0; i < count; ++i) {
-      impls.push_back(std::make_unique<FakeDevice>(
-          control_, i, own ? nullptr : &shared_domain,
-          own || uri.options.contains("memory") ? nullptr : &shared_domain));
+      impls.push_back(
+          std::make_unique<FakeDevice>(control_, i, own ? nullptr : &shared_domain,
+                                       own || values.find("memory") ? nullptr : &shared_domain));
     }
     return impls;
   }

@@ -331,7 +331,7 @@ TEST_F(Tensors, TensorConstants_OfADispatch_AreCheckedAgainstTheRange) {
   };
   EXPECT_TRUE(dispatch({big_, 0, 96}, kDense2x3x4).ok());
   EXPECT_ERROR(dispatch({big_, 0, 95}, kDense2x3x4), StatusCode::kOutOfRange,
-               "dispatch of cube: y: 2 x 3 x 4 elements take 96 bytes of 95");
+               "dispatch of cube: binding 0 (y): y: 2 x 3 x 4 elements take 96 bytes of 95");
   EXPECT_ERROR(dispatch({big_, 4001}, kDense2x3x4), StatusCode::kInvalidArgument, "offset 4001");
   EXPECT_ERROR(dispatch({big_, 4004}, kDense2x3x4), StatusCode::kOutOfRange, "bytes of 92");
   EXPECT_TRUE(dispatch({big_, 0, 0}, {2u, 0u, 4u, ~0u, ~0u}).ok()) << "no elements";
@@ -340,7 +340,8 @@ TEST_F(Tensors, TensorConstants_OfADispatch_AreCheckedAgainstTheRange) {
   EXPECT_ERROR(dispatch(big_, {~0u, ~0u, ~0u, ~0u, ~0u}), StatusCode::kOutOfRange,
                "take 2^64 or more bytes of 4096");
   EXPECT_ERROR(queue.dispatch_indirect(cube, big_, {{big_, 0, 95}}, kDense2x3x4, {}),
-               StatusCode::kOutOfRange, "dispatch_indirect of cube: y: 2 x 3 x 4 elements");
+               StatusCode::kOutOfRange,
+               "dispatch_indirect of cube: binding 0 (y): y: 2 x 3 x 4 elements");
 }
 
 TEST_F(Tensors, TensorConstants_OfARecording_AreNeedsOfTheSlot) {

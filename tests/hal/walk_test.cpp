@@ -24,7 +24,7 @@ using timeline::AccessKind;
 
 Command fill(std::uint32_t slot = 0) {
   FillCommand command = {};
-  command.target = {.slot = slot, .offset = 8, .length = kWholeSize};
+  command.target = {{nullptr, 8, kWholeSize}, slot};
   return Command(command);
 }
 Command set(std::uint32_t event) { return Command(CommandKind::kSetEvent, EventCommand{event}); }
@@ -236,12 +236,12 @@ TEST_F(Touched, MemoryOfASubmissionIsThatOfItsCommandsAndItsTable) {
   World world;
   const Ref<FakeMemory> a = world.memory(64), b = world.memory(64), staging = world.memory(64);
   UpdateCommand update = {};
-  update.target = {.memory = a.get(), .offset = 4, .length = 8};
+  update.target = {{a.get(), 4, 8}};
   update.source_memory = staging.get();
   update.source_offset = 16;
   CopyCommand copy = {};
-  copy.source = {.memory = a.get(), .offset = 0, .length = 8};
-  copy.target = {.slot = 0, .offset = 8, .length = kWholeSize};
+  copy.source = {{a.get(), 0, 8}};
+  copy.target = {{nullptr, 8, kWholeSize}, 0};
   const std::vector<Command> commands = {Command(update), Command(), Command(copy)};
   const RecordedCommands recording = {.commands = commands, .slot_count = 1};
   testing::FakeCommands native(*world.control, recording);

@@ -62,7 +62,7 @@ hal::Operation command(const hal::Command& command) {
 
 hal::Operation fill(const Ref<hal::Memory>& memory, std::uint32_t pattern) {
   return command(hal::Command(hal::FillCommand{
-      {.memory = memory.get(), .length = memory->size()}, pattern, sizeof pattern}));
+      {{memory.get(), 0, memory->size()}}, pattern, sizeof pattern}));
 }
 
 const hal::Operation kBarrier;
@@ -71,8 +71,8 @@ TEST(SerialLane, RunsIssuedWorkInOrder) {
   const auto lane = make_lane();
   const auto a = allocate(64, hal::MemoryType::kDeviceLocal, nullptr).value();
   const auto b = allocate(64, hal::MemoryType::kHostVisible, nullptr).value();
-  const hal::CommandRange whole_a{.memory = a.get(), .length = 64};
-  const hal::CommandRange whole_b{.memory = b.get(), .length = 64};
+  const hal::CommandRange whole_a{{a.get(), 0, 64}};
+  const hal::CommandRange whole_b{{b.get(), 0, 64}};
   const hal::Operation first = fill(a, 0x0403'0201);
   const hal::Operation second = command(hal::Command(hal::CopyCommand{whole_a, whole_b}));
   const hal::Operation third = fill(a, 0);

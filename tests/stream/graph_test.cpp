@@ -19,7 +19,7 @@ namespace {
 using Graphs = GraphCommandBuffer<FakeApi>;
 
 hal::CommandRange slot_range(std::uint32_t slot, std::uint64_t offset, std::uint64_t length) {
-  return {.memory = nullptr, .slot = slot, .offset = offset, .length = length};
+  return {{nullptr, offset, length}, slot};
 }
 
 // A recording that fills the first word of each of `slots` slots with its number and 1.

@@ -115,7 +115,7 @@ inline hal::Operation command(const hal::Command& command) {
 
 inline hal::CommandRange range(const Ref<hal::Memory>& memory, std::uint64_t offset,
                                std::uint64_t length) {
-  return {.memory = memory.get(), .offset = offset, .length = length};
+  return {{memory.get(), offset, length}};
 }
 
 inline hal::Operation fill(const Ref<hal::Memory>& memory, std::uint32_t pattern) {

@@ -72,7 +72,7 @@ TEST_F(VulkanDriver, OpensAllDevicesOrOne) {
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[2].info().uri, "vulkan://2?devices=3");
   EXPECT_EQ(open("vulkan://1?devices=2").info().uri, "vulkan://1?devices=2");
-  EXPECT_EQ(open("vulkan://?devices=2&cache=0").info().uri, "vulkan://0?devices=2&cache=0");
+  EXPECT_EQ(open("vulkan://?devices=2&cache=0").info().uri, "vulkan://0?cache=0&devices=2");
   EXPECT_EQ(open("vulkan://?cache=0").info().uri, "vulkan://0?cache=0");
   EXPECT_EQ(open("vulkan://?poll_time=1000000").info().uri, "vulkan://0?poll_time=1000000");
   EXPECT_EQ(open().info().uri, "vulkan://0");

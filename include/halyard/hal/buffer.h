@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "halyard/base/export.h"
-#include "halyard/base/ref.h"
 #include "halyard/base/result.h"
+#include "halyard/hal/handle.h"
 #include "halyard/hal/types.h"
 
 namespace halyard::inline v0::hal {
@@ -45,10 +45,9 @@ enum class MapMode : std::uint8_t {
 };
 
 // A handle. Copies share the memory. Safe from any thread; only semaphores order the bytes.
-class HALYARD_EXPORT Buffer {
+class HALYARD_EXPORT Buffer : public Handle<BufferObject> {
  public:
-  Buffer() noexcept = default;
-  explicit Buffer(BufferObject* object) noexcept;
+  using Handle::Handle;
 
   std::uint64_t size() const noexcept;      // bytes; 0 when empty
   MemoryType memory_type() const noexcept;  // kDeviceLocal when empty
@@ -77,13 +76,6 @@ class HALYARD_EXPORT Buffer {
   //   kFailedPrecondition  not allocated as exportable, or a part of a buffer
   //   kInvalidArgument when empty; kResourceExhausted
   Result<int> export_descriptor() const;
-
-  explicit operator bool() const noexcept { return static_cast<bool>(object_); }
-  friend bool operator==(const Buffer& a, const Buffer& b) noexcept = default;
-  BufferObject* object() const noexcept { return reinterpret_cast<BufferObject*>(object_.get()); }
-
- private:
-  HandleRef<RefCounted> object_;
 };
 
 // A host mapping. Move-only. It keeps the memory mapped and alive; a pool's memory, until it is

@@ -28,12 +28,12 @@
 #include <string_view>
 
 #include "halyard/base/export.h"
-#include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/buffer.h"
 #include "halyard/hal/descriptor_set.h"
 #include "halyard/hal/event.h"
 #include "halyard/hal/executable.h"
+#include "halyard/hal/handle.h"
 #include "halyard/hal/pipeline_layout.h"
 #include "halyard/hal/types.h"
 
@@ -55,10 +55,9 @@ enum class RecordingUse : std::uint8_t {
 };
 
 // A handle; safe from any thread. Keeps alive the memory and code that its commands use.
-class HALYARD_EXPORT CommandBuffer {
+class HALYARD_EXPORT CommandBuffer : public Handle<CommandBufferObject> {
  public:
-  CommandBuffer() noexcept = default;
-  explicit CommandBuffer(CommandBufferObject* object) noexcept;
+  using Handle::Handle;
 
   std::size_t command_count() const noexcept;
   // One more than the highest slot that the recording uses: the least size of execute()'s table.
@@ -66,15 +65,6 @@ class HALYARD_EXPORT CommandBuffer {
   std::size_t slot_count() const noexcept;
   // One more than the highest constant slot: the number of constants that execute() takes.
   std::size_t constant_slot_count() const noexcept;
-
-  explicit operator bool() const noexcept { return static_cast<bool>(object_); }
-  friend bool operator==(const CommandBuffer& a, const CommandBuffer& b) noexcept = default;
-  CommandBufferObject* object() const noexcept {
-    return reinterpret_cast<CommandBufferObject*>(object_.get());
-  }
-
- private:
-  HandleRef<RefCounted> object_;
 };
 
 // A dispatch, fill, update or copy of a recording, for Recorder::after(). A plain value, meaningful

@@ -17,8 +17,8 @@
 #include <cstdint>
 
 #include "halyard/base/export.h"
-#include "halyard/base/ref.h"
 #include "halyard/hal/buffer.h"
+#include "halyard/hal/handle.h"
 #include "halyard/kernel/types.h"
 
 namespace halyard::inline v0::hal {
@@ -36,22 +36,11 @@ struct DescriptorBinding {
 };
 
 // A handle; safe from any thread. Keeps its device open.
-class HALYARD_EXPORT DescriptorSetLayout {
+class HALYARD_EXPORT DescriptorSetLayout : public Handle<DescriptorSetLayoutObject> {
  public:
-  DescriptorSetLayout() noexcept = default;
-  explicit DescriptorSetLayout(DescriptorSetLayoutObject* object) noexcept;
+  using Handle::Handle;
 
   std::size_t binding_count() const noexcept;  // 0 when empty
-
-  explicit operator bool() const noexcept { return static_cast<bool>(object_); }
-  friend bool operator==(const DescriptorSetLayout& a,
-                         const DescriptorSetLayout& b) noexcept = default;
-  DescriptorSetLayoutObject* object() const noexcept {
-    return reinterpret_cast<DescriptorSetLayoutObject*>(object_.get());
-  }
-
- private:
-  HandleRef<RefCounted> object_;
 };
 
 // The resource of a binding: memory, or a slot that each submission fills. A view.
@@ -62,19 +51,9 @@ struct Descriptor {
 
 // A handle; safe from any thread. Immutable. Keeps its device and its buffers, as their own handles
 // do. A dispatch refuses a set with a deallocated buffer.
-class HALYARD_EXPORT DescriptorSet {
+class HALYARD_EXPORT DescriptorSet : public Handle<DescriptorSetObject> {
  public:
-  DescriptorSet() noexcept = default;
-  explicit DescriptorSet(DescriptorSetObject* object) noexcept;
-
-  explicit operator bool() const noexcept { return static_cast<bool>(object_); }
-  friend bool operator==(const DescriptorSet& a, const DescriptorSet& b) noexcept = default;
-  DescriptorSetObject* object() const noexcept {
-    return reinterpret_cast<DescriptorSetObject*>(object_.get());
-  }
-
- private:
-  HandleRef<RefCounted> object_;
+  using Handle::Handle;
 };
 
 }  // namespace halyard::inline v0::hal

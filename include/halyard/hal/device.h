@@ -14,13 +14,13 @@
 
 #include "halyard/base/clock.h"
 #include "halyard/base/export.h"
-#include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/buffer.h"
 #include "halyard/hal/descriptor_set.h"
 #include "halyard/hal/event.h"
 #include "halyard/hal/executable.h"
 #include "halyard/hal/executable_cache.h"
+#include "halyard/hal/handle.h"
 #include "halyard/hal/limits.h"
 #include "halyard/hal/pipeline_layout.h"
 #include "halyard/hal/pool.h"
@@ -59,10 +59,9 @@ struct MemoryStatistics {
 // work fails with kCancelled. Dropping a handle never blocks. Calls on an empty handle return
 // kInvalidArgument, an empty handle, zeros or an empty text. Only functions that list kDeviceLost
 // check whether the device is lost.
-class HALYARD_EXPORT Device {
+class HALYARD_EXPORT Device : public Handle<DeviceObject> {
  public:
-  Device() noexcept = default;
-  explicit Device(DeviceObject* object) noexcept;
+  using Handle::Handle;
 
   const DeviceInfo& info() const noexcept;  // precondition: not empty
   // Ok, or the kDeviceLost failure with its native origin.
@@ -186,15 +185,9 @@ class HALYARD_EXPORT Device {
   // submissions.
   std::string dump_timelines() const;
 
-  explicit operator bool() const noexcept { return static_cast<bool>(object_); }
-  friend bool operator==(const Device& a, const Device& b) noexcept = default;
-  DeviceObject* object() const noexcept { return reinterpret_cast<DeviceObject*>(object_.get()); }
-
  private:
   Result<Buffer> import_erased(std::byte* data, std::size_t size,
                                detail::MemoryRelease release) const;
-
-  HandleRef<RefCounted> object_;
 };
 
 // Opens the device that the URI describes; if it describes several, the first. Examples: "cpu://",

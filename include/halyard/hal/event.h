@@ -22,24 +22,16 @@
 #pragma once
 
 #include "halyard/base/export.h"
-#include "halyard/base/ref.h"
+#include "halyard/hal/handle.h"
 
 namespace halyard::inline v0::hal {
 
 class EventObject;
 
 // A handle; safe from any thread. May be dropped at any time: recordings keep their events.
-class HALYARD_EXPORT Event {
+class HALYARD_EXPORT Event : public Handle<EventObject> {
  public:
-  Event() noexcept = default;
-  explicit Event(EventObject* object) noexcept;
-
-  explicit operator bool() const noexcept { return static_cast<bool>(object_); }
-  friend bool operator==(const Event& a, const Event& b) noexcept = default;
-  EventObject* object() const noexcept { return reinterpret_cast<EventObject*>(object_.get()); }
-
- private:
-  HandleRef<RefCounted> object_;
+  using Handle::Handle;
 };
 
 }  // namespace halyard::inline v0::hal

@@ -16,6 +16,7 @@
 #include "halyard/base/export.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
+#include "halyard/hal/handle.h"
 #include "halyard/hal/types.h"
 #include "halyard/kernel/types.h"
 
@@ -84,10 +85,9 @@ class HALYARD_EXPORT Function {
 
 // A handle; safe from any thread. Keeps its device open. Submissions and recordings keep the code
 // that they run, even if every handle is dropped.
-class HALYARD_EXPORT Executable {
+class HALYARD_EXPORT Executable : public Handle<ExecutableObject> {
  public:
-  Executable() noexcept = default;
-  explicit Executable(ExecutableObject* object) noexcept;
+  using Handle::Handle;
 
   std::size_t function_count() const noexcept;  // 0 when empty
   // Returns a kernel by index or name. Errors:
@@ -96,15 +96,6 @@ class HALYARD_EXPORT Executable {
   //   kInvalidArgument        an empty handle
   Result<Function> function(std::size_t index) const;
   Result<Function> function(std::string_view name) const;
-
-  explicit operator bool() const noexcept { return static_cast<bool>(object_); }
-  friend bool operator==(const Executable& a, const Executable& b) noexcept = default;
-  ExecutableObject* object() const noexcept {
-    return reinterpret_cast<ExecutableObject*>(object_.get());
-  }
-
- private:
-  HandleRef<RefCounted> object_;
 };
 
 // Where a slot's number goes in the struct of a dispatch's constants.

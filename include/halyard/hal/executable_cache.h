@@ -20,9 +20,9 @@
 #include <string_view>
 
 #include "halyard/base/export.h"
-#include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/executable.h"
+#include "halyard/hal/handle.h"
 #include "halyard/hal/types.h"
 
 namespace halyard::inline v0::hal {
@@ -47,10 +47,9 @@ struct ExecutableCacheStatistics {
 };
 
 // A handle; safe from any thread. Keeps its device open, as each executable does.
-class HALYARD_EXPORT ExecutableCache {
+class HALYARD_EXPORT ExecutableCache : public Handle<ExecutableCacheObject> {
  public:
-  ExecutableCache() noexcept = default;
-  explicit ExecutableCache(ExecutableCacheObject* object) noexcept;
+  using Handle::Handle;
 
   // Load as Device::load does, with its errors; a failed load is not remembered. The name in an
   // executable's messages is that of its first load. The state of the folder never fails a load.
@@ -61,15 +60,6 @@ class HALYARD_EXPORT ExecutableCache {
   // The folder of built images, or "" without a folder. Valid while a handle lives.
   std::string_view folder() const noexcept;
   ExecutableCacheStatistics statistics() const noexcept;
-
-  explicit operator bool() const noexcept { return static_cast<bool>(object_); }
-  friend bool operator==(const ExecutableCache&, const ExecutableCache&) noexcept = default;
-  ExecutableCacheObject* object() const noexcept {
-    return reinterpret_cast<ExecutableCacheObject*>(object_.get());
-  }
-
- private:
-  HandleRef<RefCounted> object_;
 };
 
 }  // namespace halyard::inline v0::hal

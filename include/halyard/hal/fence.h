@@ -9,9 +9,9 @@
 
 #include "halyard/base/clock.h"
 #include "halyard/base/export.h"
-#include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/base/status.h"
+#include "halyard/hal/handle.h"
 #include "halyard/hal/semaphore.h"
 
 namespace halyard::inline v0::hal {
@@ -20,10 +20,9 @@ class FenceObject;
 
 // A handle; safe from any thread. It counts as a signaller of its semaphores: a wait for a value
 // that no other signaller can reach lasts until its deadline.
-class HALYARD_EXPORT Fence {
+class HALYARD_EXPORT Fence : public Handle<FenceObject> {
  public:
-  // Empty: calls return kInvalidArgument.
-  Fence() noexcept = default;
+  using Handle::Handle;
   // Creates a fence of these points. Errors:
   //   kInvalidArgument    an empty semaphore
   //   kPermissionDenied   semaphores of different runtimes
@@ -52,14 +51,6 @@ class HALYARD_EXPORT Fence {
   Status signal() const;
   // Fails every semaphore of the fence.
   void fail(const Status& status) const;
-
-  explicit operator bool() const noexcept { return static_cast<bool>(object_); }
-  friend bool operator==(const Fence& a, const Fence& b) noexcept = default;
-
- private:
-  FenceObject* object() const noexcept { return reinterpret_cast<FenceObject*>(object_.get()); }
-
-  HandleRef<RefCounted> object_;
 };
 
 }  // namespace halyard::inline v0::hal

@@ -13,8 +13,8 @@
 #include <string>
 
 #include "halyard/base/export.h"
-#include "halyard/base/ref.h"
 #include "halyard/base/result.h"
+#include "halyard/hal/handle.h"
 
 namespace halyard::inline v0::hal {
 
@@ -31,11 +31,9 @@ enum class FileCreation : std::uint8_t {
 
 // A handle; safe from any thread. May be dropped at any time: submissions keep the file that they
 // use, and it is closed when the last of them has ended.
-class HALYARD_EXPORT File {
+class HALYARD_EXPORT File : public Handle<FileObject> {
  public:
-  // Empty: calls return kInvalidArgument.
-  File() noexcept = default;
-  explicit File(FileObject* object) noexcept;
+  using Handle::Handle;
 
   // Opens a regular file. Errors, with the name of the system's error: kNotFound,
   // kPermissionDenied, kResourceExhausted, kInvalidArgument (a directory, a pipe, a device).
@@ -50,13 +48,6 @@ class HALYARD_EXPORT File {
   // The file's present size in bytes. Errors of the system, as for open.
   Result<std::uint64_t> size() const;
   FileAccess access() const noexcept;  // kRead when empty
-
-  explicit operator bool() const noexcept { return static_cast<bool>(object_); }
-  friend bool operator==(const File& a, const File& b) noexcept = default;
-  FileObject* object() const noexcept { return reinterpret_cast<FileObject*>(object_.get()); }
-
- private:
-  HandleRef<RefCounted> object_;
 };
 
 }  // namespace halyard::inline v0::hal

@@ -19,7 +19,7 @@
 #include <cstdint>
 
 #include "halyard/base/export.h"
-#include "halyard/base/ref.h"
+#include "halyard/hal/handle.h"
 
 namespace halyard::inline v0::hal {
 
@@ -31,24 +31,14 @@ inline constexpr std::uint32_t kMaxDescriptorSets = 4;
 inline constexpr std::uint32_t kMaxPushConstants = 128;  // bytes
 
 // A handle; safe from any thread. Immutable. Keeps its device open.
-class HALYARD_EXPORT PipelineLayout {
+class HALYARD_EXPORT PipelineLayout : public Handle<PipelineLayoutObject> {
  public:
-  PipelineLayout() noexcept = default;
-  explicit PipelineLayout(PipelineLayoutObject* object) noexcept;
+  using Handle::Handle;
 
   // 0 when empty.
   std::size_t set_count() const noexcept;
   std::size_t binding_count() const noexcept;  // of all sets
   std::size_t push_constants_size() const noexcept;
-
-  explicit operator bool() const noexcept { return static_cast<bool>(object_); }
-  friend bool operator==(const PipelineLayout& a, const PipelineLayout& b) noexcept = default;
-  PipelineLayoutObject* object() const noexcept {
-    return reinterpret_cast<PipelineLayoutObject*>(object_.get());
-  }
-
- private:
-  HandleRef<RefCounted> object_;
 };
 
 }  // namespace halyard::inline v0::hal

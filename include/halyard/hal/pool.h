@@ -45,6 +45,7 @@
 #include "halyard/base/export.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/status.h"
+#include "halyard/hal/handle.h"
 #include "halyard/hal/types.h"
 
 namespace halyard::inline v0::hal {
@@ -74,7 +75,7 @@ struct PoolStatistics {
 
 // A handle; safe from any thread. Keeps its device open. A pool without handles and buffers returns
 // its slabs to the device.
-class HALYARD_EXPORT Pool {
+class HALYARD_EXPORT Pool : public Handle<PoolObject> {
  public:
   Pool() noexcept = default;
   explicit Pool(PoolObject* object) noexcept;
@@ -90,13 +91,8 @@ class HALYARD_EXPORT Pool {
   // Restarts peak_used_bytes from the bytes in use now. kInvalidArgument: empty.
   Status reset_peak() const;
 
-  explicit operator bool() const noexcept { return static_cast<bool>(object_); }
-  friend bool operator==(const Pool& a, const Pool& b) noexcept { return a.object_ == b.object_; }
-  PoolObject* object() const noexcept { return reinterpret_cast<PoolObject*>(object_.get()); }
-
  private:
   HandleRef<RefCounted> device_;
-  HandleRef<RefCounted> object_;
 };
 
 }  // namespace halyard::inline v0::hal

@@ -27,8 +27,8 @@
 
 #include "halyard/base/clock.h"
 #include "halyard/base/export.h"
-#include "halyard/base/ref.h"
 #include "halyard/base/result.h"
+#include "halyard/hal/handle.h"
 #include "halyard/hal/types.h"
 #include "halyard/timeline/point.h"
 
@@ -74,11 +74,9 @@ enum class CallbackThread : std::uint8_t {
 };
 
 // A handle. Values above 2^63-1 are kInvalidArgument everywhere.
-class HALYARD_EXPORT Semaphore {
+class HALYARD_EXPORT Semaphore : public Handle<timeline::Semaphore> {
  public:
-  // Empty: calls return kInvalidArgument.
-  Semaphore() noexcept = default;
-  explicit Semaphore(timeline::Semaphore* object) noexcept;
+  using Handle::Handle;
 
   // Returns the current value, or the failure even if values were reached before it. Checks the
   // devices' progress first. Never blocks for their work.
@@ -145,18 +143,10 @@ class HALYARD_EXPORT Semaphore {
         [](void* state) { delete static_cast<Fn*>(state); }, thread);
   }
 
-  explicit operator bool() const noexcept { return static_cast<bool>(object_); }
-  friend bool operator==(const Semaphore& a, const Semaphore& b) noexcept = default;
-  timeline::Semaphore* object() const noexcept {
-    return reinterpret_cast<timeline::Semaphore*>(object_.get());
-  }
-
  private:
   Result<Registration> on_reach_erased(std::uint64_t value, void* state,
                                        void (*call)(void*, const Status&), void (*destroy)(void*),
                                        CallbackThread thread) const;
-
-  HandleRef<RefCounted> object_;
 };
 
 // A point (semaphore, value): a view, valid for the call that it is passed to.

@@ -16,9 +16,9 @@
 
 #include "halyard/base/clock.h"
 #include "halyard/base/export.h"
-#include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/base/status.h"
+#include "halyard/hal/handle.h"
 
 namespace halyard::inline v0::hal {
 
@@ -26,10 +26,9 @@ class SharedTimelineObject;
 
 // A handle; safe from any thread. Every call also fails with kInvalidArgument when it is empty, and
 // with kDeviceLost once the device is lost.
-class HALYARD_EXPORT SharedTimeline {
+class HALYARD_EXPORT SharedTimeline : public Handle<SharedTimelineObject> {
  public:
-  SharedTimeline() noexcept = default;
-  explicit SharedTimeline(SharedTimelineObject* object) noexcept;
+  using Handle::Handle;
 
   Result<std::uint64_t> query() const;
   // Signals `value`. It must exceed the current value and every value that either side still has
@@ -43,15 +42,6 @@ class HALYARD_EXPORT SharedTimeline {
   // VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT: for the same physical device and driver.
   // kFailedPrecondition: the timeline was imported. kResourceExhausted.
   Result<int> export_descriptor() const;
-
-  explicit operator bool() const noexcept { return static_cast<bool>(object_); }
-  friend bool operator==(const SharedTimeline& a, const SharedTimeline& b) noexcept = default;
-  SharedTimelineObject* object() const noexcept {
-    return reinterpret_cast<SharedTimelineObject*>(object_.get());
-  }
-
- private:
-  HandleRef<RefCounted> object_;
 };
 
 }  // namespace halyard::inline v0::hal

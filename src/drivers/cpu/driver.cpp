@@ -2,12 +2,12 @@
 #include "drivers/cpu/driver.h"
 
 #include <algorithm>
-#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/format.h"
-#include "base/number.h"
 #include "drivers/cpu/device.h"
 #include "drivers/cpu/lane.h"
 #include "drivers/cpu/topology.h"
@@ -25,57 +25,28 @@ constexpr bool kStrictByDefault = false;
 constexpr bool kStrictByDefault = true;
 #endif
 
-struct Layout {
-  unsigned devices = 1;
-  unsigned workers = 0;  // 0: by default
-  Affinity affinity = Affinity::kNone;
-  bool strict = kStrictByDefault;
-  std::string options;  // as they were given: "?devices=2"
+constexpr std::string_view kAffinities[] = {"none", "core", "node"};  // by Affinity
+constexpr hal::Option kOptions[] = {
+    {.name = "affinity", .choices = kAffinities},
+    {.name = "devices", .least = 1, .most = kMaxDevices},
+    {.name = "strict", .most = 1},
+    {.name = "workers", .least = 1, .most = kMaxWorkers},
 };
 
-Result<Layout> read_options(const hal::Uri& uri) {
-  Layout layout;
-  for (const auto& [name, value] : uri.options) {
-    std::optional<unsigned> number;
-    unsigned least = 1, most = 0;
-    if (name == "affinity") {
-      constexpr std::string_view kNames[] = {"none", "core", "node"};
-      const auto* const known = std::ranges::find(kNames, value);
-      if (known == std::end(kNames)) {
-        return error(StatusCode::kInvalidArgument,
-                     "cpu: option affinity is '{}', not none, core or node", value);
-      }
-      layout.affinity = static_cast<Affinity>(known - kNames);
-      layout.options += base::format("{}affinity={}", layout.options.empty() ? "?" : "&", value);
-      continue;
-    }
-    if (name == "devices") {
-      most = kMaxDevices;
-      number = base::parse_number(value, 1, most);
-      layout.devices = number.value_or(1);
-    } else if (name == "workers") {
-      most = kMaxWorkers;
-      number = base::parse_number(value, 1, most);
-      layout.workers = number.value_or(1);
-    } else if (name == "strict") {
-      least = 0, most = 1;
-      number = base::parse_number(value, least, most);
-      layout.strict = number == 1u;
-    } else {
-      return error(
-          StatusCode::kInvalidArgument,
-          "cpu: unknown option '{}'; there are affinity, check, devices, hang_timeout, strict "
-          "and workers",
-          name);
-    }
-    if (!number) {
-      return error(StatusCode::kInvalidArgument, "cpu: option {} is '{}', not {} to {}", name,
-                   value, least, most);
-    }
-    layout.options += base::format("{}{}={}", layout.options.empty() ? "?" : "&", name, *number);
-  }
-  return layout;
-}
+struct Layout {
+  explicit Layout(const hal::OptionValues& values)
+      : devices(values.get("devices", 1)),
+        workers(values.get("workers", 0)),
+        affinity(static_cast<Affinity>(values.get("affinity", 0))),
+        strict(values.get("strict", kStrictByDefault) == 1),
+        options(values.query()) {}
+
+  unsigned devices;
+  unsigned workers;  // 0: by default
+  Affinity affinity;
+  bool strict;
+  std::string options;
+};
 
 hal::DeviceInfo describe(unsigned ordinal, const Layout& layout) {
   hal::DeviceInfo info = hal::host_device_info("cpu");
@@ -92,11 +63,14 @@ class CpuDriver final : public hal::Driver {
   std::string_view name() const noexcept override { return "cpu"; }
 
   Result<std::vector<hal::DeviceInfo>> enumerate() override {
-    return std::vector<hal::DeviceInfo>{describe(0, {})};
+    return std::vector<hal::DeviceInfo>{describe(0, Layout({}))};
   }
 
-  Result<std::vector<std::unique_ptr<hal::DeviceImpl>>> open(const hal::Uri& uri) override {
-    HALYARD_ASSIGN_OR_RETURN(const Layout layout, read_options(uri));
+  std::span<const hal::Option> options() const noexcept override { return kOptions; }
+
+  Result<std::vector<std::unique_ptr<hal::DeviceImpl>>> open_devices(
+      const hal::Uri& uri, const hal::OptionValues& values) override {
+    const Layout layout(values);
     HALYARD_ASSIGN_OR_RETURN(const hal::Ordinals ordinals, hal::ordinals_of(uri, layout.devices));
     std::vector<std::unique_ptr<hal::DeviceImpl>> devices;
     for (unsigned ordinal = ordinals.first; ordinal < ordinals.end; ++ordinal) {

@@ -7,10 +7,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
 #include <memory>
 #include <new>
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,7 +17,6 @@
 
 #include "base/format.h"
 #include "base/mutex.h"
-#include "base/number.h"
 #include "drivers/metal/device.h"
 #include "drivers/metal/functions.h"
 #include "drivers/metal/physical_device.h"
@@ -29,22 +27,14 @@
 namespace halyard::inline v0::metal {
 namespace {
 
-// Numbers within their bounds; empty if the URI does not have the option.
-struct Options {
-  std::optional<unsigned> devices, heaps, managed, page, poll_time, split;
+constexpr hal::Option kOptions[] = {
+    {.name = "devices", .least = 1, .most = kMaxDevices},
+    {.name = "heaps", .most = 1},
+    {.name = "managed", .most = 1},
+    {.name = "page", .least = 4096, .most = 65536},
+    {.name = "poll_time", .most = 1'000'000, .unit = " us"},
+    {.name = "split", .least = 1, .most = 4096},
 };
-
-struct OptionName {
-  std::string_view name;
-  std::optional<unsigned> Options::* value;
-  unsigned least, most;
-};
-constexpr OptionName kOptions[] = {{"devices", &Options::devices, 1, kMaxDevices},
-                                   {"heaps", &Options::heaps, 0, 1},
-                                   {"managed", &Options::managed, 0, 1},
-                                   {"page", &Options::page, 4096, 65536},
-                                   {"poll_time", &Options::poll_time, 0, 1'000'000},
-                                   {"split", &Options::split, 1, 4096}};
 
 #ifdef __APPLE__
 constexpr unsigned kPollMicroseconds = 2000;  // longer than threads take to wake
@@ -59,38 +49,17 @@ constexpr std::uint64_t page_size() noexcept { return 16384; }
 // that holds up the display for seconds.
 constexpr unsigned kSplitAfter = 64;
 
-Result<Options> read_options(const hal::Uri& uri) {
-  Options options;
-  for (const auto& [name, value] : uri.options) {
-    const auto* const option = std::ranges::find(kOptions, name, &OptionName::name);
-    if (option == std::end(kOptions)) {
-      return error(StatusCode::kInvalidArgument,
-                   "metal: unknown option '{}'; there are cache, check, devices, hang_timeout, "
-                   "heaps, managed, page, poll_time and split",
-                   name);
-    }
-    options.*option->value = base::parse_number(value, option->least, option->most);
-    if (!(options.*option->value)) {
-      return error(StatusCode::kInvalidArgument, "metal: option {} is '{}', not {} to {}", name,
-                   value, option->least, option->most);
-    }
-  }
-  if (options.page && !std::has_single_bit(*options.page)) {
+Result<DeviceOptions> read_options(const hal::OptionValues& values) {
+  const std::uint64_t page = values.get("page", static_cast<unsigned>(page_size()));
+  if (!std::has_single_bit(page)) {
     return error(StatusCode::kInvalidArgument, "metal: option page is {}, not a power of two",
-                 *options.page);
+                 page);
   }
-  return options;
-}
-
-// The query of a device's URI: the options that were given.
-std::string query_of(const Options& options) {
-  std::string query;
-  for (const OptionName& option : kOptions) {
-    if (const auto& value = options.*option.value) {
-      base::append(query, "{}{}={}", query.empty() ? "?" : "&", option.name, *value);
-    }
-  }
-  return query;
+  return DeviceOptions{.poll_time = Nanoseconds{values.get("poll_time", kPollMicroseconds)} * 1000,
+                       .page = page,
+                       .uses_heaps = values.get("heaps", 0) == 1,
+                       .managed = values.get("managed", 0) == 1,
+                       .split_after = values.get("split", kSplitAfter)};
 }
 
 hal::DeviceInfo describe(unsigned ordinal, const PhysicalDevice& physical, std::string_view query) {
@@ -124,24 +93,21 @@ class MetalDriver final : public hal::Driver {
     return all;
   }
 
-  Result<std::vector<std::unique_ptr<hal::DeviceImpl>>> open(const hal::Uri& uri) override {
+  std::span<const hal::Option> options() const noexcept override { return kOptions; }
+
+  Result<std::vector<std::unique_ptr<hal::DeviceImpl>>> open_devices(
+      const hal::Uri& uri, const hal::OptionValues& values) override {
     const ScopedPool pool;
-    HALYARD_ASSIGN_OR_RETURN(const Options options, read_options(uri));
+    HALYARD_ASSIGN_OR_RETURN(const DeviceOptions options, read_options(values));
     base::LockGuard lock(mutex_);
     HALYARD_RETURN_IF_ERROR(find_devices());
     const auto present = static_cast<unsigned>(devices_.size());
     if (present == 0) return error(StatusCode::kNotFound, "metal: there is no device");
     HALYARD_ASSIGN_OR_RETURN(const hal::Ordinals ordinals,
-                             hal::ordinals_of(uri, options.devices.value_or(present)));
+                             hal::ordinals_of(uri, values.get("devices", present)));
     if (!guard_) guard_ = Ref<timeline::EntryGuard>::adopt(new (std::nothrow) PoolGuard);
     if (!guard_) return error(StatusCode::kResourceExhausted, "metal: no memory for a device");
-    const std::string query = query_of(options);
-    const DeviceOptions chosen = {
-        .poll_time = Nanoseconds{options.poll_time.value_or(kPollMicroseconds)} * 1000,
-        .page = options.page ? *options.page : page_size(),
-        .uses_heaps = options.heaps.value_or(0) == 1,
-        .managed = options.managed.value_or(0) == 1,
-        .split_after = options.split.value_or(kSplitAfter)};
+    const std::string query = values.query();
     std::vector<std::unique_ptr<hal::DeviceImpl>> devices;
     for (unsigned ordinal = ordinals.first; ordinal < ordinals.end; ++ordinal) {
       const unsigned at = ordinal % present;
@@ -153,7 +119,7 @@ class MetalDriver final : public hal::Driver {
       }
       HALYARD_ASSIGN_OR_RETURN(auto device,
                                Device::create(describe(ordinal, *physical, query), physical, guard_,
-                                              domains_of(at), chosen));
+                                              domains_of(at), options));
       devices.push_back(std::move(device));
     }
     return devices;

@@ -4,11 +4,8 @@
 // Work runs on the host, on one thread for each queue, in the order of its issue.
 //
 // "serial://" names all devices, "serial://K" the device with ordinal K. Options:
-//
-//   devices=N   the number of devices, 1 to 64; default 1
-//   peers=N     1, the default: devices wait on each other's lanes and use each other's memory,
-//               even between different opens. 0: they do neither; each device is a wait domain of
-//               its own, and a runtime has at most 15
+// docs/drivers/cpu.md. With peers=0 each device is a wait domain of its own, of which a runtime has
+// at most 15.
 #pragma once
 
 #include "halyard/base/status.h"

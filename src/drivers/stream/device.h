@@ -24,7 +24,7 @@
 namespace halyard::inline v0::stream {
 
 template <DeviceApi Api>
-class Device final : public hal::DeviceImpl {
+class Device final : public hal::DeviceImpl, private hal::NativeInterop {
  public:
   // Opens the device of `library` with that number. Returns kUnavailable if the device lacks
   // something, kResourceExhausted, and the library's errors for its context.
@@ -98,19 +98,12 @@ class Device final : public hal::DeviceImpl {
     const ScopedContext inside(*guard_);
     return Allocator<Api>{api_, guard_, domain_}.import_memory(data, size);
   }
-  Result<Ref<hal::Memory>> import_address(std::uint64_t address, std::uint64_t size) override {
-    const ScopedContext inside(*guard_);
-    return Allocator<Api>{api_, guard_, domain_}.import_address(address, size,
-                                                                static_cast<int>(number_));
-  }
-  hal::dlpack::Device dlpack_device() const noexcept override {
-    return {Api::kDeviceType, static_cast<int>(number_)};
-  }
 
   Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file) override {
     const ScopedContext inside(*guard_);
     return images_.open(std::move(file), options_.cache);
   }
+  hal::NativeInterop* native_interop() noexcept override { return this; }
   hal::ImageBuilder* image_builder() noexcept override {
     return CompilerApi<Api> && options_.cache ? &images_ : nullptr;
   }
@@ -145,6 +138,23 @@ class Device final : public hal::DeviceImpl {
     }
     return lanes_.open(api_, guard_.get(), options);
   }
+
+  void close() override {
+    const ScopedContext inside(*guard_);
+    lanes_.close();
+    if (std::exchange(open_, false)) library_.peers().close(number_);
+  }
+
+ private:
+  // NativeInterop
+  Result<Ref<hal::Memory>> import_address(std::uint64_t address, std::uint64_t size) override {
+    const ScopedContext inside(*guard_);
+    return Allocator<Api>{api_, guard_, domain_}.import_address(address, size,
+                                                                static_cast<int>(number_));
+  }
+  hal::dlpack::Device dlpack_device() const noexcept override {
+    return {Api::kDeviceType, static_cast<int>(number_)};
+  }
   Status check_stream(void* stream) override {
     const ScopedContext inside(*guard_);
     return api_.check_import(static_cast<typename Api::Stream>(stream));
@@ -154,15 +164,7 @@ class Device final : public hal::DeviceImpl {
     return lanes_.open(api_, guard_.get(), lane_options(),
                        static_cast<typename Api::Stream>(stream));
   }
-  bool has_native_events() const noexcept override { return true; }
 
-  void close() override {
-    const ScopedContext inside(*guard_);
-    lanes_.close();
-    if (std::exchange(open_, false)) library_.peers().close(number_);
-  }
-
- private:
   Device(hal::DeviceInfo info, const Library<Api>& library, unsigned physical,
          const DeviceOptions& options, Ref<timeline::EntryGuard> guard)
       : info_(std::move(info)),

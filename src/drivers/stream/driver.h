@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,21 +41,26 @@ class Driver final : public hal::Driver {
     return all;
   }
 
-  Result<std::vector<std::unique_ptr<hal::DeviceImpl>>> open(const hal::Uri& uri) override {
-    HALYARD_ASSIGN_OR_RETURN(const Options options,
-                             read_options(uri, Api::kDriver, CompilerApi<Api>));
-    HALYARD_ASSIGN_OR_RETURN(const ItsLibrary* const library, ItsLibrary::open(options.library));
+  std::span<const hal::Option> options() const noexcept override {
+    const std::span<const hal::Option> all = kOptions;
+    return CompilerApi<Api> ? all : all.first(all.size() - 1);  // the last one is "cache"
+  }
+
+  Result<std::vector<std::unique_ptr<hal::DeviceImpl>>> open_devices(
+      const hal::Uri& uri, const hal::OptionValues& values) override {
+    HALYARD_ASSIGN_OR_RETURN(const DeviceOptions options, read_options(values, Api::kDriver));
+    HALYARD_ASSIGN_OR_RETURN(const ItsLibrary* const library,
+                             ItsLibrary::open(values.text("library_path")));
     const auto present = static_cast<unsigned>(library->devices().size());
-    HALYARD_ASSIGN_OR_RETURN(
-        const hal::Ordinals ordinals,
-        find_ordinals(uri, *library, options.devices != 0 ? options.devices : present));
+    HALYARD_ASSIGN_OR_RETURN(const hal::Ordinals ordinals,
+                             find_ordinals(uri, *library, values.get("devices", present)));
     std::vector<std::unique_ptr<hal::DeviceImpl>> devices;
     for (unsigned ordinal = ordinals.first; ordinal < ordinals.end; ++ordinal) {
       const unsigned physical = ordinal % present;
       HALYARD_ASSIGN_OR_RETURN(
           auto device,
-          Device<Api>::create(describe(ordinal, library->devices()[physical], options.text),
-                              *library, physical, options.device));
+          Device<Api>::create(describe(ordinal, library->devices()[physical], values.query()),
+                              *library, physical, options));
       devices.push_back(std::move(device));
     }
     return devices;

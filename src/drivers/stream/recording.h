@@ -26,16 +26,6 @@ inline constexpr unsigned kMaxLanes = 64;
 // How recordings are replayed (graph.h).
 enum class CommandBufferMode : std::uint8_t { kAuto, kGraph, kStream };
 
-// Parses "auto", "graph" or "stream"; returns kInvalidArgument otherwise.
-inline Result<CommandBufferMode> parse_command_buffer_mode(std::string_view value,
-                                                           std::string_view driver) {
-  if (value == "auto") return CommandBufferMode::kAuto;
-  if (value == "graph") return CommandBufferMode::kGraph;
-  if (value == "stream") return CommandBufferMode::kStream;
-  return error(StatusCode::kInvalidArgument,
-               "{}: option command_buffer_mode is '{}', not auto, graph or stream", driver, value);
-}
-
 // The commands of a recording that are native commands, in order.
 class CommandBuffer : public hal::NativeCommands {
  public:

@@ -22,7 +22,9 @@ struct DeviceOptions {
   Nanoseconds poll_time = 0;     // QueueCapabilities::poll_time of its lanes
 };
 
-class Device final : public hal::DeviceImpl, private trace::DeviceClock {
+class Device final : public hal::DeviceImpl,
+                     private hal::DescriptorSharing,
+                     private trace::DeviceClock {
  public:
   // `domain`: the domain of its lanes and memory, which is the physical device's. Returns
   // kResourceExhausted.
@@ -39,11 +41,7 @@ class Device final : public hal::DeviceImpl, private trace::DeviceClock {
   Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
                                     hal::MemoryType type) override;
   Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) override;
-  Result<Ref<hal::Memory>> allocate_exportable(std::uint64_t size, hal::MemoryType type) override;
-  Result<Ref<hal::Memory>> import_descriptor(int descriptor, std::uint64_t size,
-                                             hal::MemoryType type) override;
-  Result<Ref<hal::SharedTimelineImpl>> create_shared_timeline(std::uint64_t initial) override;
-  Result<Ref<hal::SharedTimelineImpl>> import_timeline(int descriptor) override;
+  hal::DescriptorSharing* descriptor_sharing() noexcept override { return this; }
   Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file) override;
   Result<std::unique_ptr<hal::NativeCommands>> prepare(
       const hal::RecordedCommands& recording) override;
@@ -57,6 +55,11 @@ class Device final : public hal::DeviceImpl, private trace::DeviceClock {
   Device(hal::DeviceInfo info, HandleRef<NativeDevice> native, ArgumentHeap heap,
          const void* domain, const DeviceOptions& options);
   Result<trace::ClockPair> read() noexcept override;  // of the clock
+  Result<Ref<hal::Memory>> allocate_exportable(std::uint64_t size, hal::MemoryType type) override;
+  Result<Ref<hal::Memory>> import_descriptor(int descriptor, std::uint64_t size,
+                                             hal::MemoryType type) override;
+  Result<Ref<hal::SharedTimelineImpl>> create_shared_timeline(std::uint64_t initial) override;
+  Result<Ref<hal::SharedTimelineImpl>> import_timeline(int descriptor) override;
 
   const hal::DeviceInfo info_;
   const HandleRef<NativeDevice> native_;

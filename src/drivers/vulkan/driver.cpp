@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "drivers/vulkan/driver.h"
 
-#include <algorithm>
-#include <iterator>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,7 +10,6 @@
 
 #include "base/format.h"
 #include "base/mutex.h"
-#include "base/number.h"
 #include "drivers/vulkan/device.h"
 #include "drivers/vulkan/executable.h"
 #include "drivers/vulkan/library.h"
@@ -23,52 +20,12 @@
 namespace halyard::inline v0::vulkan {
 namespace {
 
-// An option is absent, or is a number within its bounds.
-struct Options {
-  std::optional<unsigned> devices, cache, poll_time;
-};
-
-struct OptionName {
-  std::string_view name;
-  std::optional<unsigned> Options::*value;
-  unsigned least, most;
-};
-constexpr OptionName kOptions[] = {{"devices", &Options::devices, 1, kMaxDevices},
-                                   {"cache", &Options::cache, 0, 1},
-                                   {"poll_time", &Options::poll_time, 0, 1'000'000}};
+constexpr hal::Option kOptions[] = {{.name = "cache", .most = 1},
+                                    {.name = "devices", .least = 1, .most = kMaxDevices},
+                                    {.name = "poll_time", .most = 1'000'000, .unit = " us"}};
 
 // For devices other than CPUs: longer than threads take to wake (docs/drivers/cuda.md, completion).
 constexpr unsigned kPollMicroseconds = 2000;
-
-Result<Options> read_options(const hal::Uri& uri) {
-  Options options;
-  for (const auto& [name, value] : uri.options) {
-    const auto* const option = std::ranges::find(kOptions, name, &OptionName::name);
-    if (option == std::end(kOptions)) {
-      return error(
-          StatusCode::kInvalidArgument,
-          "vulkan: unknown option '{}'; there are cache, check, devices, hang_timeout and poll_time",
-          name);
-    }
-    options.*option->value = base::parse_number(value, option->least, option->most);
-    if (!(options.*option->value)) {
-      return error(StatusCode::kInvalidArgument, "vulkan: option {} is '{}', not {} to {}", name,
-                   value, option->least, option->most);
-    }
-  }
-  return options;
-}
-
-// The part of a device's URI with the given options.
-std::string query_of(const Options& options) {
-  std::string query;
-  for (const OptionName& option : kOptions) {
-    if (const auto& value = options.*option.value) {
-      base::append(query, "{}{}={}", query.empty() ? "?" : "&", option.name, *value);
-    }
-  }
-  return query;
-}
 
 hal::DeviceInfo describe(unsigned ordinal, const PhysicalDevice& physical, std::string_view query) {
   hal::DeviceInfo info;
@@ -105,26 +62,27 @@ class VulkanDriver final : public hal::Driver {
     return all;
   }
 
-  Result<std::vector<std::unique_ptr<hal::DeviceImpl>>> open(const hal::Uri& uri) override {
-    HALYARD_ASSIGN_OR_RETURN(const Options options, read_options(uri));
+  std::span<const hal::Option> options() const noexcept override { return kOptions; }
+
+  Result<std::vector<std::unique_ptr<hal::DeviceImpl>>> open_devices(
+      const hal::Uri& uri, const hal::OptionValues& options) override {
     base::LockGuard lock(mutex_);
     HALYARD_RETURN_IF_ERROR(load());
     const auto present = static_cast<unsigned>(library_->devices().size());
     if (present == 0) return error(StatusCode::kNotFound, "vulkan: there is no device");
     HALYARD_ASSIGN_OR_RETURN(const hal::Ordinals ordinals,
-                             hal::ordinals_of(uri, options.devices.value_or(present)));
-    const std::string query = query_of(options);
+                             hal::ordinals_of(uri, options.get("devices", present)));
+    const std::string query = options.query();
     std::vector<std::unique_ptr<hal::DeviceImpl>> devices;
     for (unsigned ordinal = ordinals.first; ordinal < ordinals.end; ++ordinal) {
       const unsigned physical = ordinal % present;
       const PhysicalDevice& its = library_->devices()[physical];
-      const Nanoseconds microseconds =
-          options.poll_time.value_or(its.is_cpu ? 0 : kPollMicroseconds);
+      const Nanoseconds microseconds = options.get("poll_time", its.is_cpu ? 0 : kPollMicroseconds);
       HALYARD_ASSIGN_OR_RETURN(HandleRef<NativeDevice> native, open_.get(library_, physical));
       HALYARD_ASSIGN_OR_RETURN(
           auto device,
           Device::create(describe(ordinal, its, query), std::move(native), domain_of(physical),
-                         {.caches_pipelines = options.cache.value_or(1) == 1,
+                         {.caches_pipelines = options.get("cache", 1) == 1,
                           .poll_time = microseconds * 1000}));
       devices.push_back(std::move(device));
     }

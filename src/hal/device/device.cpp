@@ -119,7 +119,7 @@ DeviceObject::Created* DeviceObject::find_spare(const QueueInfo& info,
 
 Result<Queue> DeviceObject::import_stream(void* stream, std::string_view name) {
   HALYARD_RETURN_IF_ERROR(timeline_.status());
-  HALYARD_RETURN_IF_ERROR(driver()->check_stream(stream));
+  HALYARD_RETURN_IF_ERROR(call(&NativeInterop::check_stream, "imports no streams", stream));
   return create_queue({.name = name.empty() ? "imported" : name}, stream);
 }
 
@@ -309,34 +309,32 @@ bool DeviceObject::step_retire() noexcept {
   return true;
 }
 
-Device::Device(DeviceObject* object) noexcept : object_(handle_base(object)) {}
-
 const DeviceInfo& Device::info() const noexcept {
-  assert(object_);
+  assert(object());
   return object()->info();
 }
 
 Status Device::status() const {
-  if (!object_) return empty_handle("device", "status");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "status"));
   return object()->timeline().status();
 }
 
 Clock& Device::clock() const noexcept {
-  assert(object_);
+  assert(object());
   return object()->engine().clock();
 }
 
 bool Device::can_access(const Device& owner) const noexcept {
-  return object_ && owner.object_ && object()->can_access(*owner.object());
+  return object() && owner && object()->can_access(*owner.object());
 }
 
 Queue Device::queue(QueueKind kind) const noexcept {
   const bool known = kind == QueueKind::kCompute || kind == QueueKind::kCopy;
-  return object_ && known ? Queue(&object()->queue(kind)) : Queue();
+  return object() && known ? Queue(&object()->queue(kind)) : Queue();
 }
 
 Result<Queue> Device::create_queue(const QueueInfo& info) const {
-  if (!object_) return empty_handle("device", "create_queue");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "create_queue"));
   DeviceObject& self = *object();
   const auto unknown = [&](const char* what, int value) {
     return error(StatusCode::kInvalidArgument, "device {}: create_queue: there is no {} {}",
@@ -352,26 +350,27 @@ Result<Queue> Device::create_queue(const QueueInfo& info) const {
 }
 
 Result<Semaphore> Device::create_semaphore(std::uint64_t initial, std::string_view name) const {
-  if (!object_) return empty_handle("device", "create_semaphore");
-  HALYARD_ASSIGN_OR_RETURN(auto semaphore, timeline::Semaphore::create(object()->engine(), initial,
-                                                                       name, object_.get()));
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "create_semaphore"));
+  HALYARD_ASSIGN_OR_RETURN(
+      auto semaphore, timeline::Semaphore::create(object()->engine(), initial, name, object()));
   return Semaphore(semaphore.get());
 }
 
 Result<Event> Device::create_event() const {
-  if (!object_) return empty_handle("device", "create_event");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "create_event"));
   return EventObject::create(*object());
 }
 
 Result<Buffer> Device::allocate(const BufferInfo& info) const {
-  if (!object_) return empty_handle("device", "allocate");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "allocate"));
   DeviceObject& self = *object();
   if (Status status = check_buffer_info(object()->limits(), info); !status.ok()) {
     return at(status, "device {}: allocate", self.name());
   }
   const auto allocate = [&] {
-    return info.exportable ? self.driver()->allocate_exportable(info.size, info.memory)
-                           : self.driver()->allocate(info.size, info.alignment, info.memory);
+    if (!info.exportable) return self.driver()->allocate(info.size, info.alignment, info.memory);
+    return self.call(&DescriptorSharing::allocate_exportable, "has no memory that can be exported",
+                     info.size, info.memory);
   };
   Result<Ref<Memory>> memory = self.pending_frees().retry_once(allocate);
   if (memory.status().code() == StatusCode::kResourceExhausted) {
@@ -385,14 +384,16 @@ Result<Buffer> Device::allocate(const BufferInfo& info) const {
 }
 
 Result<Buffer> Device::import_descriptor(int descriptor, const BufferInfo& info) const {
-  if (!object_) return empty_handle("device", "import_descriptor");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "import_descriptor"));
   DeviceObject& self = *object();
   Status status = check_buffer_info(self.limits(), info);
   if (status.ok() && descriptor < 0) {
     status = error(StatusCode::kInvalidArgument, "descriptor {}", descriptor);
   }
   if (!status.ok()) return at(status, "device {}: import_descriptor", self.name());
-  Result<Ref<Memory>> memory = self.driver()->import_descriptor(descriptor, info.size, info.memory);
+  Result<Ref<Memory>> memory =
+      self.call(&DescriptorSharing::import_descriptor, "imports no descriptors", descriptor,
+                info.size, info.memory);
   if (!memory.ok()) return at(memory.status(), "device {}: import_descriptor", self.name());
   self.adopt(**memory);
   return BufferObject::create(self, std::move(*memory), 0, info.size);
@@ -438,19 +439,20 @@ Result<Buffer> import_by(DeviceObject* device, const char* call, std::uint64_t a
 
 Result<Buffer> Device::import_erased(std::byte* data, std::size_t size,
                                      detail::MemoryRelease release) const {
-  return import_by(object_ ? object() : nullptr, "import_memory",
-                   reinterpret_cast<std::uintptr_t>(data), size, release,
+  return import_by(object(), "import_memory", reinterpret_cast<std::uintptr_t>(data), size, release,
                    [&] { return object()->driver()->import_memory(data, size); });
 }
 
 Result<Buffer> detail::import_address(const Device& device, std::uint64_t address,
                                       std::uint64_t size, MemoryRelease release) {
-  return import_by(device ? device.object() : nullptr, "import_address", address, size, release,
-                   [&] { return device.object()->driver()->import_address(address, size); });
+  return import_by(device.object(), "import_address", address, size, release, [&] {
+    return device.object()->call(&NativeInterop::import_address, "imports no addresses", address,
+                                 size);
+  });
 }
 
 MemoryStatistics Device::memory_statistics() const {
-  if (!object_ || !object()->memory_counters()) return {};
+  if (!object() || !object()->memory_counters()) return {};
   const MemoryCounters& counters = *object()->memory_counters();
   return {.bytes = counters.bytes.load(std::memory_order_relaxed),
           .peak_bytes = counters.peak_bytes.load(std::memory_order_relaxed),
@@ -461,11 +463,11 @@ MemoryStatistics Device::memory_statistics() const {
 
 Pool Device::default_pool(MemoryType memory) const noexcept {
   const bool known = memory <= MemoryType::kHostLocal;
-  return object_ && known ? Pool(&object()->default_pool(memory)) : Pool();
+  return object() && known ? Pool(&object()->default_pool(memory)) : Pool();
 }
 
 Result<Pool> Device::create_pool(const PoolInfo& info) const {
-  if (!object_) return empty_handle("device", "create_pool");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "create_pool"));
   DeviceObject& self = *object();
   PoolInfo rounded = info;
   rounded.max_size -= info.max_size % PoolSpace::kGranule;
@@ -487,25 +489,24 @@ Result<Pool> Device::create_pool(const PoolInfo& info) const {
   return Pool(pool.get());
 }
 
-Pool::Pool(PoolObject* object) noexcept
-    : device_(handle_base(&object->device())), object_(handle_base(object)) {}
+Pool::Pool(PoolObject* object) noexcept : Handle(object), device_(handle_base(&object->device())) {}
 
 MemoryType Pool::memory_type() const noexcept {
-  return object_ ? object()->memory_type() : MemoryType::kDeviceLocal;
+  return object() ? object()->memory_type() : MemoryType::kDeviceLocal;
 }
 
 PoolStatistics Pool::statistics() const noexcept {
-  return object_ ? object()->statistics() : PoolStatistics();
+  return object() ? object()->statistics() : PoolStatistics();
 }
 
 Status Pool::trim(std::uint64_t keep_bytes) const {
-  if (!object_) return empty_handle("pool", "trim");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "trim"));
   object()->trim(keep_bytes);
   return {};
 }
 
 Status Pool::reset_peak() const {
-  if (!object_) return empty_handle("pool", "reset_peak");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "reset_peak"));
   object()->reset_peak();
   return {};
 }
@@ -522,17 +523,17 @@ Result<Executable> load_file(DeviceObject& device, Result<kernel::Hyx> file) {
 }  // namespace
 
 Result<Executable> Device::load(const std::string& path) const {
-  if (!object_) return empty_handle("device", "load");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "load"));
   return load_file(*object(), kernel::Hyx::read(path));
 }
 
 Result<Executable> Device::load(Bytes image, std::string_view name) const {
-  if (!object_) return empty_handle("device", "load");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "load"));
   return load_file(*object(), kernel::Hyx::parse({image.data(), image.size()}, name));
 }
 
 std::string Device::dump_timelines() const {
-  if (!object_) return {};
+  if (!object()) return {};
   object()->engine().note_ended(/*patient=*/false);
   return object()->engine().dump_timelines();
 }

@@ -17,7 +17,9 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
+#include "base/format.h"
 #include "base/mutex.h"
 #include "hal/device/driver.h"
 #include "hal/device/peers.h"
@@ -39,6 +41,8 @@ class FileTransfers;
 
 class DeviceObject final : public RefCounted {
  public:
+  static constexpr std::string_view kTypeName = "device";
+
   // Takes ownership of `impl`, and closes it on error.
   static Result<Device> create(DriverRegistry& registry, std::unique_ptr<DeviceImpl> impl,
                                const Peers::Domains& domains);
@@ -47,6 +51,21 @@ class DeviceObject final : public RefCounted {
   std::string_view name() const noexcept { return timeline_.name(); }
   // Every call to the driver's device goes through this.
   timeline::Entered<DeviceImpl> driver() const noexcept { return {*impl_, guard_.get()}; }
+  // Calls a function of an interface that the driver's device may have (capabilities.h). Without
+  // the interface, returns kUnimplemented: "the device <lacks>".
+  template <class Interface, class R, class... Parameters>
+  R call(R (Interface::*function)(Parameters...), const char* lacks,
+         std::type_identity_t<Parameters>... arguments) const {
+    const timeline::Entered<DeviceImpl> inside = driver();
+    Interface* interface = nullptr;
+    if constexpr (std::is_same_v<Interface, NativeInterop>) {
+      interface = inside->native_interop();
+    } else {
+      interface = inside->descriptor_sharing();
+    }
+    if (interface != nullptr) return (interface->*function)(arguments...);
+    return error(StatusCode::kUnimplemented, "the device {}", lacks);
+  }
   timeline::EntryGuard* entry_guard() const noexcept { return guard_.get(); }
   const DeviceInfo& info() const noexcept { return impl_->info(); }
   // Null if the thread that drops the last reference frees a native object.

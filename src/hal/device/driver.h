@@ -15,17 +15,18 @@
 #include <string_view>
 #include <vector>
 
+#include "base/format.h"
 #include "base/work_source.h"
+#include "hal/device/capabilities.h"
+#include "hal/device/options.h"
 #include "hal/device/uri.h"
 #include "hal/memory/memory.h"
 #include "hal/memory/reclaim.h"
 #include "hal/recording/command.h"
-#include "halyard/base/clock.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/buffer.h"
 #include "halyard/hal/device.h"
-#include "halyard/hal/dlpack.h"
 #include "halyard/hal/executable.h"
 #include "halyard/hal/types.h"
 #include "kernel/hyx.h"
@@ -67,19 +68,6 @@ class ExecutableImpl : public Reclaimed {
  private:
   kernel::Hyx file_;
   std::vector<trace::Name> names_;
-};
-
-// A native timeline of the device that can be shared by file descriptor. The host uses it; lanes do
-// not. Retained by handles; it may outlive its device. Any thread.
-class SharedTimelineImpl : public Reclaimed {
- public:
-  virtual Result<std::uint64_t> query() = 0;
-  // Returns kInvalidArgument if `value` is not greater than the current value.
-  virtual Status signal(std::uint64_t value) = 0;
-  // Blocks. Returns kDeadlineExceeded when the steady clock reaches `deadline`.
-  virtual Status wait(std::uint64_t value, Nanoseconds deadline) = 0;
-  // Returns a new descriptor, or kFailedPrecondition if the timeline was imported.
-  virtual Result<int> export_descriptor() = 0;
 };
 
 // A driver's compiler: the slow step from a file to code for one device, whose result can be
@@ -143,37 +131,13 @@ class DeviceImpl {
   // [data, data + size) of the host as kHostLocal memory. The HAL calls the user's release function
   // after the Memory is destroyed; the Memory's destructor only undoes the driver's own import.
   virtual Result<Ref<Memory>> import_memory(std::byte* data, std::uint64_t size) = 0;
-  // [address, address + size) of the device's own memory, which another user of the native library
-  // has allocated and keeps, as kDeviceLocal memory. Returns kInvalidArgument if it is not such
-  // memory.
-  virtual Result<Ref<Memory>> import_address(std::uint64_t address, std::uint64_t size) {
-    (void)address, (void)size;
-    return Status(StatusCode::kUnimplemented, "the device imports no addresses");
-  }
-  // The DLPack device of this device's memory, if it has addresses; kCpu if DLPack has no device
-  // for it.
-  virtual dlpack::Device dlpack_device() const noexcept { return {dlpack::DeviceType::kCpu, 0}; }
-  // allocate_exportable() returns memory with Memory::export_descriptor(), import_descriptor()
-  // imports such a descriptor and takes ownership of it if it succeeds. Both return kUnimplemented
-  // if the device cannot share memory.
-  virtual Result<Ref<Memory>> allocate_exportable(std::uint64_t, MemoryType) {
-    return Status(StatusCode::kUnimplemented, "the device has no memory that can be exported");
-  }
-  virtual Result<Ref<Memory>> import_descriptor(int, std::uint64_t, MemoryType) {
-    return Status(StatusCode::kUnimplemented, "the device imports no descriptors");
-  }
-  // import_timeline() takes ownership of the descriptor if it succeeds. Both return kUnimplemented
-  // if the device cannot share timelines.
-  virtual Result<Ref<SharedTimelineImpl>> create_shared_timeline(std::uint64_t) {
-    return Status(StatusCode::kUnimplemented, "the device has no timelines that can be exported");
-  }
-  virtual Result<Ref<SharedTimelineImpl>> import_timeline(int) {
-    return Status(StatusCode::kUnimplemented, "the device imports no timelines");
-  }
   virtual Result<Ref<ExecutableImpl>> load(kernel::Hyx file) = 0;
   // Null if the files contain code that is ready to run. Otherwise load() performs both steps of
   // the builder.
   virtual ImageBuilder* image_builder() noexcept { return nullptr; }
+  // Null: the device cannot (capabilities.h).
+  virtual DescriptorSharing* descriptor_sharing() noexcept { return nullptr; }
+  virtual NativeInterop* native_interop() noexcept { return nullptr; }
   // `recording` outlives the result.
   virtual Result<std::unique_ptr<NativeCommands>> prepare(const RecordedCommands& recording) = 0;
 
@@ -181,18 +145,6 @@ class DeviceImpl {
   // the engine replaces a quarantined lane. Valid until close(). A device without priorities
   // ignores `priority`. Returns kResourceExhausted if no more lanes fit.
   virtual Result<timeline::NativeQueue*> open_lane(QueueKind kind, QueuePriority priority) = 0;
-
-  // open_stream_lane() opens a lane on a stream that the user of the native library owns
-  // (halyard/hal/native.h), after check_stream() has verified that it belongs to this device. A
-  // lane never uses the stream after its work has ended.
-  virtual Status check_stream(void*) {
-    return Status(StatusCode::kUnimplemented, "the device imports no streams");
-  }
-  virtual Result<timeline::NativeQueue*> import_lane(void*) {
-    return Status(StatusCode::kUnimplemented, "the device imports no streams");
-  }
-  // Whether its lanes support the operation NativeEvent.
-  virtual bool has_native_events() const noexcept { return false; }
 
   // The clock of the timestamps that its queues record; null: the tracer's clock. Valid until
   // close().
@@ -209,9 +161,17 @@ class Driver {
   virtual std::string_view name() const noexcept = 0;
   // The devices of this machine. No driver or no device is an empty list, not an error.
   virtual Result<std::vector<DeviceInfo>> enumerate() = 0;
-  // Opens the devices that `uri` names. Returns kInvalidArgument, naming the option or value, if it
-  // is unknown; kNotFound if there is no device with an ordinal.
-  virtual Result<std::vector<std::unique_ptr<DeviceImpl>>> open(const Uri& uri) = 0;
+  virtual std::span<const Option> options() const noexcept = 0;
+  // Opens the devices that `uri` names. Also returns the errors of OptionValues::parse().
+  Result<std::vector<std::unique_ptr<DeviceImpl>>> open(const Uri& uri) {
+    HALYARD_ASSIGN_OR_RETURN(const OptionValues values, OptionValues::parse(uri, options()));
+    return open_devices(uri, values);
+  }
+
+ protected:
+  // Returns kNotFound if there is no device with an ordinal.
+  virtual Result<std::vector<std::unique_ptr<DeviceImpl>>> open_devices(
+      const Uri& uri, const OptionValues& values) = 0;
 };
 
 }  // namespace halyard::inline v0::hal

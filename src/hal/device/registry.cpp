@@ -249,14 +249,16 @@ Result<Device> DriverRegistry::open(std::string_view text) {
   return devices[0];
 }
 
-Result<std::vector<DeviceInfo>> DriverRegistry::enumerate() {
+std::vector<Driver*> DriverRegistry::drivers() {
   std::vector<Driver*> drivers;
-  {
-    base::LockGuard lock(mutex_);
-    for (const auto& driver : drivers_) drivers.push_back(driver.get());
-  }
+  base::LockGuard lock(mutex_);
+  for (const auto& driver : drivers_) drivers.push_back(driver.get());
+  return drivers;
+}
+
+Result<std::vector<DeviceInfo>> DriverRegistry::enumerate() {
   std::vector<DeviceInfo> all;
-  for (Driver* driver : drivers) {
+  for (Driver* driver : drivers()) {
     HALYARD_ASSIGN_OR_RETURN(auto infos, driver->enumerate());
     std::move(infos.begin(), infos.end(), std::back_inserter(all));
   }

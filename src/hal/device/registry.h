@@ -65,6 +65,8 @@ class DriverRegistry final : private threads::Work {
   Result<std::vector<Device>> open_all(std::string_view uri);
   Result<std::vector<DeviceInfo>> enumerate();
 
+  std::vector<Driver*> drivers();
+
   // Waits until the devices whose last handle is gone are closed, or until the deadline. Must not
   // be called on a thread of this runtime.
   void wait_for_closing(Deadline deadline) noexcept;

@@ -29,9 +29,7 @@ Result<Executable> ExecutableObject::create(DeviceObject& device, Ref<Executable
     return error(StatusCode::kResourceExhausted, "device {}: no memory for an executable object",
                  device.name());
   }
-  Executable executable(object);
-  object->release();  // the handles' reference stays
-  return executable;
+  return first_handle<Executable>(object);
 }
 
 Result<Function> ExecutableObject::function(const kernel::KernelInfo& kernel) {
@@ -42,14 +40,12 @@ Result<Function> ExecutableObject::function(const kernel::KernelInfo& kernel) {
   return Function(this, index);
 }
 
-Executable::Executable(ExecutableObject* object) noexcept : object_(handle_base(object)) {}
-
 std::size_t Executable::function_count() const noexcept {
-  return object_ ? object()->kernels().size() : 0;
+  return object() ? object()->kernels().size() : 0;
 }
 
 Result<Function> Executable::function(std::size_t index) const {
-  if (!object_) return empty_handle("executable", "function");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "function"));
   const auto kernels = object()->kernels();
   if (index >= kernels.size()) {
     return error(StatusCode::kOutOfRange, "executable {}: function {} of {}",
@@ -59,7 +55,7 @@ Result<Function> Executable::function(std::size_t index) const {
 }
 
 Result<Function> Executable::function(std::string_view name) const {
-  if (!object_) return empty_handle("executable", "function");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "function"));
   HALYARD_ASSIGN_OR_RETURN(const kernel::KernelInfo* kernel, object()->impl().file().find(name));
   return object()->function(*kernel);
 }

@@ -20,6 +20,8 @@ struct CachedTag;
 
 class ExecutableObject final : public RefCounted, public base::ListHook<CachedTag> {
  public:
+  static constexpr std::string_view kTypeName = "executable";
+
   // `cache` may be null; otherwise it lists the object while handles exist.
   static Result<Executable> create(DeviceObject& device, Ref<ExecutableImpl> impl,
                                    ExecutableCacheObject* cache = nullptr);

@@ -40,9 +40,7 @@ Result<ExecutableCache> ExecutableCacheObject::create(DeviceObject& device,
     return error(StatusCode::kResourceExhausted, "device {}: no memory for an executable cache",
                  device.name());
   }
-  ExecutableCache cache(object);
-  object->release();  // the handles' reference stays
-  return cache;
+  return first_handle<ExecutableCache>(object);
 }
 
 Executable ExecutableCacheObject::find(const kernel::Hyx& file) {
@@ -145,29 +143,26 @@ ExecutableCacheStatistics ExecutableCacheObject::statistics() const noexcept {
 
 // ---- Handles ---------------------------------------------------------------------------------
 
-ExecutableCache::ExecutableCache(ExecutableCacheObject* object) noexcept
-    : object_(handle_base(object)) {}
-
 Result<Executable> ExecutableCache::load(const std::string& path) const {
-  if (!object_) return empty_handle("executable cache", "load");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "load"));
   return object()->load(kernel::Hyx::read(path));
 }
 
 Result<Executable> ExecutableCache::load(Bytes image, std::string_view name) const {
-  if (!object_) return empty_handle("executable cache", "load");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "load"));
   return object()->load(kernel::Hyx::parse({image.data(), image.size()}, name));
 }
 
 std::string_view ExecutableCache::folder() const noexcept {
-  return object_ ? object()->folder() : std::string_view();
+  return object() ? object()->folder() : std::string_view();
 }
 
 ExecutableCacheStatistics ExecutableCache::statistics() const noexcept {
-  return object_ ? object()->statistics() : ExecutableCacheStatistics();
+  return object() ? object()->statistics() : ExecutableCacheStatistics();
 }
 
 Result<ExecutableCache> Device::create_executable_cache(const ExecutableCacheInfo& info) const {
-  if (!object_) return empty_handle("device", "create_executable_cache");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "create_executable_cache"));
   return ExecutableCacheObject::create(*object(), info);
 }
 

@@ -28,6 +28,8 @@ namespace halyard::inline v0::hal {
 
 class ExecutableCacheObject final : public RefCounted {
  public:
+  static constexpr std::string_view kTypeName = "executable cache";
+
   static Result<ExecutableCache> create(DeviceObject& device, const ExecutableCacheInfo& info);
 
   Result<Executable> load(Result<kernel::Hyx> file);

@@ -91,8 +91,6 @@ Result<std::uint64_t> FileObject::size() const {
   return static_cast<std::uint64_t>(about.st_size);
 }
 
-File::File(FileObject* object) noexcept : object_(handle_base(object)) {}
-
 Result<File> File::open(const std::string& path, FileAccess access, FileCreation creation) {
   if (Status status = base::check_path(path); !status.ok()) return at(status, "file: open");
   if (access > FileAccess::kReadWrite || creation > FileCreation::kEmpty) {
@@ -141,12 +139,12 @@ Result<File> File::import_descriptor(int descriptor) {
 }
 
 Result<std::uint64_t> File::size() const {
-  if (!object_) return empty_handle("file", "size");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "size"));
   return object()->size();
 }
 
 FileAccess File::access() const noexcept {
-  return object_ ? object()->access() : FileAccess::kRead;
+  return object() ? object()->access() : FileAccess::kRead;
 }
 
 }  // namespace halyard::inline v0::hal

@@ -16,6 +16,8 @@ namespace halyard::inline v0::hal {
 
 class FileObject final : public RefCounted {
  public:
+  static constexpr std::string_view kTypeName = "file";
+
   // Returns kInvalidArgument unless `descriptor` refers to a regular file.
   static Result<File> create(base::Descriptor descriptor, std::string name, FileAccess access);
 

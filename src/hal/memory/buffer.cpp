@@ -25,21 +25,17 @@ Result<Buffer> BufferObject::create(DeviceObject& device, Ref<Memory> memory, st
     return error(StatusCode::kResourceExhausted, "device {}: no memory for a buffer object",
                  device.name());
   }
-  Buffer buffer(object);
-  object->release();  // the handles' reference stays
-  return buffer;
+  return first_handle<Buffer>(object);
 }
 
-Buffer::Buffer(BufferObject* object) noexcept : object_(handle_base(object)) {}
-
-std::uint64_t Buffer::size() const noexcept { return object_ ? object()->size() : 0; }
+std::uint64_t Buffer::size() const noexcept { return object() ? object()->size() : 0; }
 
 MemoryType Buffer::memory_type() const noexcept {
-  return object_ ? object()->memory().type() : MemoryType::kDeviceLocal;
+  return object() ? object()->memory().type() : MemoryType::kDeviceLocal;
 }
 
 Result<Buffer> Buffer::subspan(std::uint64_t offset, std::uint64_t length) const {
-  if (!object_) return empty_handle("buffer", "subspan");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "subspan"));
   const BufferObject& self = *object();
   if (Status status = resolve_length(offset, length, self.size()); !status.ok()) {
     return at(status, "buffer: subspan");
@@ -49,13 +45,13 @@ Result<Buffer> Buffer::subspan(std::uint64_t offset, std::uint64_t length) const
 }
 
 std::uint64_t Buffer::device_address() const noexcept {
-  if (!object_) return 0;
+  if (!object()) return 0;
   const std::uint64_t start = object()->memory().device_address();
   return start != 0 ? start + object()->offset() : 0;
 }
 
 Result<int> Buffer::export_descriptor() const {
-  if (!object_) return empty_handle("buffer", "export_descriptor");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "export_descriptor"));
   const BufferObject& self = *object();
   Memory& memory = self.memory();
   if (memory.of_pool() || self.size() != memory.size()) {
@@ -69,7 +65,7 @@ Result<int> Buffer::export_descriptor() const {
 }
 
 Result<Mapping> Buffer::map(std::uint64_t offset, std::uint64_t length, MapMode mode) const {
-  if (!object_) return empty_handle("buffer", "map");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "map"));
   if (static_cast<std::uint8_t>(mode) > static_cast<std::uint8_t>(MapMode::kDiscard)) {
     return error(StatusCode::kInvalidArgument, "buffer: map: mode {}", static_cast<int>(mode));
   }

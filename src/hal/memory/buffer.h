@@ -18,6 +18,8 @@ namespace halyard::inline v0::hal {
 
 class BufferObject final : public RefCounted {
  public:
+  static constexpr std::string_view kTypeName = "buffer";
+
   static Result<Buffer> create(DeviceObject& device, Ref<Memory> memory, std::uint64_t offset,
                                std::uint64_t size);
 

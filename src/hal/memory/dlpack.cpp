@@ -56,12 +56,19 @@ void delete_exported(Managed* self) {
   delete static_cast<Exported<Managed>*>(self->context);
 }
 
+// The device of its memory, or the host if DLPack has no device for it.
+dlpack::Device dlpack_device_of(const DeviceObject& device) {
+  const auto inside = device.driver();
+  const NativeInterop* const native = inside->native_interop();
+  return native != nullptr ? native->dlpack_device() : dlpack::Device{dlpack::DeviceType::kCpu, 0};
+}
+
 // Memory that the host sees is exported as host memory, pinned or not; so is all memory of a device
 // that works in host memory, even if it cannot be mapped. Other memory is exported as memory of its
 // device, by device address.
 Result<Place> place_of(const BufferView& view) {
   const BufferObject& buffer = *view.buffer().object();
-  const dlpack::Device device = buffer.device().driver()->dlpack_device();
+  const dlpack::Device device = dlpack_device_of(buffer.device());
   const bool by_address = buffer.memory().type() == MemoryType::kDeviceLocal &&
                           (device.type != dlpack::DeviceType::kCpu ||
                            buffer.device().works_in_host_memory());
@@ -128,8 +135,8 @@ bool is_of_the_host(const dlpack::Device& device) noexcept {
 // Checks that `device` can import memory of `theirs`.
 Status check_place(const Device& device, const dlpack::Device& theirs) {
   if (is_of_the_host(theirs)) return {};
-  if (!device) return empty_handle("device", "from_dlpack");
-  const dlpack::Device own = device.object()->driver()->dlpack_device();
+  HALYARD_RETURN_IF_ERROR(check_handle(device, "from_dlpack"));
+  const dlpack::Device own = dlpack_device_of(*device.object());
   if (theirs.type != own.type) {
     return error(StatusCode::kUnimplemented, "from_dlpack: memory of device type {}",
                  static_cast<int>(theirs.type));

@@ -56,6 +56,8 @@ class PoolObject final : public RefCounted,
                          public timeline::WorkItem,
                          public base::ListHook<PoolListTag> {
  public:
+  static constexpr std::string_view kTypeName = "pool";
+
   // Precondition: a handle keeps `device` open, or it is being created.
   static Result<Ref<PoolObject>> create(DeviceObject& device, const PoolInfo& info);
 

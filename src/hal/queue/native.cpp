@@ -51,14 +51,14 @@ Status issue_now(QueueObject& queue, const char* operation, Points waits, F&& su
 }  // namespace
 
 Result<Queue> import_stream(const Device& device, void* stream, std::string_view name) {
-  if (!device) return empty_handle("device", "import_stream");
+  HALYARD_RETURN_IF_ERROR(check_handle(device, "import_stream"));
   Result<Queue> queue = device.object()->import_stream(stream, name);
   if (!queue.ok()) return at(queue.status(), "device {}: import_stream", device.object()->name());
   return queue;
 }
 
 Status make_stream_wait(const Queue& queue, Points points) {
-  if (!queue) return empty_handle("queue", "make_stream_wait");
+  HALYARD_RETURN_IF_ERROR(check_handle(queue, "make_stream_wait"));
   QueueObject& object = *queue.object();
   if (object.stream() == nullptr) {
     return error(StatusCode::kInvalidArgument,
@@ -69,12 +69,12 @@ Status make_stream_wait(const Queue& queue, Points points) {
 }
 
 Status wait_for_event(const Queue& queue, void* event, const SubmitInfo& info) {
-  if (!queue) return empty_handle("queue", "wait_for_event");
+  HALYARD_RETURN_IF_ERROR(check_handle(queue, "wait_for_event"));
   return queue.object()->native_event({event, NativeEvent::Use::kWait}, info);
 }
 
 Status record_event(const Queue& queue, void* event, Points waits) {
-  if (!queue) return empty_handle("queue", "record_event");
+  HALYARD_RETURN_IF_ERROR(check_handle(queue, "record_event"));
   QueueObject& object = *queue.object();
   return issue_now(object, "record_event", waits, [&](const SubmitInfo& info) {
     return object.native_event({event, NativeEvent::Use::kRecord}, info);
@@ -84,7 +84,7 @@ Status record_event(const Queue& queue, void* event, Points waits) {
 Status QueueObject::native_event(const NativeEvent& event, const SubmitInfo& info) {
   const char* const operation =
       event.use == NativeEvent::Use::kWait ? "wait_for_event" : "record_event";
-  if (!device_.driver()->has_native_events()) {
+  if (device_.driver()->native_interop() == nullptr) {
     return refused(Status(StatusCode::kUnimplemented, "the device has no native events"),
                    operation);
   }

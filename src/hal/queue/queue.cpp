@@ -3,6 +3,8 @@
 
 #include "hal/device/device.h"
 #include "hal/object.h"
+#include "hal/recording/command_buffer.h"
+#include "hal/recording/dispatch.h"
 #include "halyard/hal/launch.h"
 #include "timeline/semaphore.h"
 #include "timeline/submission.h"
@@ -40,7 +42,7 @@ Result<timeline::NativeQueue*> QueueObject::open_lane() {
   if (std::exchange(has_lane_, true)) {
     return error(StatusCode::kUnavailable, "{}: its stream waits for a lost device", name());
   }
-  return device_.driver()->import_lane(stream_);
+  return device_.driver()->native_interop()->import_lane(stream_);
 }
 
 void QueueObject::refuse(const Status& cause) noexcept {
@@ -134,15 +136,12 @@ Status QueueObject::barrier_and_wait(const SubmitInfo& info, Deadline deadline) 
       [&](const SubmitInfo& with, timeline::LanePoint* issued) { return barrier(with, issued); });
 }
 
-Status QueueObject::execute_and_wait(const CommandBuffer& commands, const ExecuteInfo& info,
-                                     Deadline deadline) {
-  return submit_and_wait(
-      "execute_and_wait", info, deadline, [&](const SubmitInfo& with, timeline::LanePoint* issued) {
-        return execute(
-            commands,
-            {info.bindings, info.constants, with.wait, with.signal, with.submission, with.room},
-            issued);
-      });
+Status QueueObject::execute_and_wait(const CommandBuffer& commands, const SlotValues& values,
+                                     const SubmitInfo& info, Deadline deadline) {
+  return submit_and_wait("execute_and_wait", info, deadline,
+                         [&](const SubmitInfo& with, timeline::LanePoint* issued) {
+                           return execute(commands, values, with, issued);
+                         });
 }
 
 Result<HandleRef<timeline::Semaphore>> QueueObject::take_semaphore() {
@@ -177,101 +176,91 @@ QueueKind Queue::kind() const noexcept {
 }
 
 Status Queue::barrier(const SubmitInfo& info) const {
-  if (object_ == nullptr) [[unlikely]]
-    return empty_handle("queue", "barrier");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "barrier"));
   return object_->barrier(info);
 }
 
 Status Queue::execute(const CommandBuffer& commands, const ExecuteInfo& info) const {
-  if (object_ == nullptr) [[unlikely]]
-    return empty_handle("queue", "execute");
-  return object_->execute(commands, info);
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "execute"));
+  return object_->execute(commands, {info.bindings, info.constants}, info);
 }
 
 Status Queue::dispatch(const Function& function, const Grid& grid, View<BufferRange> bindings,
                        View<Constant> constants, const SubmitInfo& info) const {
-  if (object_ == nullptr) [[unlikely]]
-    return empty_handle("queue", "dispatch");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "dispatch"));
   return object_->dispatch(
       {function.executable(), function.index(), &grid, nullptr, bindings, constants, {}}, info);
 }
 
 Status Queue::dispatch(const Launch& launch, const SubmitInfo& info) const {
-  if (object_ == nullptr) [[unlikely]]
-    return empty_handle("queue", "dispatch");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "dispatch"));
   if (!launch.constant_uses().empty() || launch.has_slots()) [[unlikely]] {
     return error(StatusCode::kInvalidArgument,
                  "queue {}: dispatch of a launch with a {}; recordings have these", object_->name(),
                  launch.has_slots() ? "slot" : "constant slot");
   }
-  return object_->dispatch({launch.executable(),
-                            launch.function_index(),
-                            &launch.grid(),
-                            nullptr,
-                            launch.bindings(),
-                            {},
-                            launch.constants()},
+  return object_->dispatch({.executable = launch.executable(),
+                            .function = launch.function_index(),
+                            .grid = &launch.grid(),
+                            .counts = nullptr,
+                            .bindings = launch.bindings(),
+                            .constants = {},
+                            .packed = launch.constants(),
+                            .tensors_fit = true},
                            info);
 }
 
 Status Queue::dispatch_indirect(const Function& function, const BufferRange& groups,
                                 View<BufferRange> bindings, View<Constant> constants,
                                 const SubmitInfo& info) const {
-  if (object_ == nullptr) [[unlikely]]
-    return empty_handle("queue", "dispatch_indirect");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "dispatch_indirect"));
   return object_->dispatch(
       {function.executable(), function.index(), nullptr, &groups, bindings, constants, {}}, info);
 }
 
 Status Queue::fill(const BufferRange& target, std::uint32_t pattern, std::uint32_t pattern_size,
                    const SubmitInfo& info) const {
-  if (object_ == nullptr) [[unlikely]]
-    return empty_handle("queue", "fill");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "fill"));
   return object_->fill(target, pattern, pattern_size, info);
 }
 
 Status Queue::update(const Buffer& target, std::uint64_t offset, Bytes source,
                      const SubmitInfo& info) const {
-  if (object_ == nullptr) [[unlikely]]
-    return empty_handle("queue", "update");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "update"));
   return object_->update(BufferRange(target, offset, source.size()), source, info);
 }
 
 Status Queue::copy(const BufferRange& source, const BufferRange& target,
                    const SubmitInfo& info) const {
-  if (object_ == nullptr) [[unlikely]]
-    return empty_handle("queue", "copy");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "copy"));
   return object_->copy(source, target, info);
 }
 
 Status Queue::host_call_erased(const detail::CallableType& type, void* callable,
                                const SubmitInfo& info, HostCallMode mode) const {
-  if (object_ == nullptr) [[unlikely]]
-    return empty_handle("queue", "host_call");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "host_call"));
   return object_->host_call(type, callable, mode, info);
 }
 
 Status Queue::barrier_and_wait(const SubmitInfo& info, Deadline deadline) const {
-  if (object_ == nullptr) [[unlikely]]
-    return empty_handle("queue", "barrier_and_wait");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "barrier_and_wait"));
   return object_->barrier_and_wait(info, deadline);
 }
 
 Status Queue::wait_idle(Deadline deadline) const {
-  if (object_ == nullptr) return empty_handle("queue", "wait_idle");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "wait_idle"));
   return object_->wait_idle(deadline);
 }
 
 Status Queue::flush() const {
-  if (object_ == nullptr) return empty_handle("queue", "flush");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "flush"));
   return object_->flush();
 }
 
 Status Queue::execute_and_wait(const CommandBuffer& commands, const ExecuteInfo& info,
                                Deadline deadline) const {
-  if (object_ == nullptr) [[unlikely]]
-    return empty_handle("queue", "execute_and_wait");
-  return object_->execute_and_wait(commands, info, deadline);
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "execute_and_wait"));
+  return object_->execute_and_wait(commands, {info.bindings, info.constants}, info, deadline);
 }
 
 }  // namespace halyard::inline v0::hal

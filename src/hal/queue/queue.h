@@ -22,22 +22,14 @@ class DeviceObject;
 class EventSetter;
 class StagedCopy;
 struct PieceInfo;
-
-// The arguments of a dispatch: over `grid`, or over the group counts in `counts`; the other is
-// null. The constants are passed one by one or as the kernel's struct. Lives for one call. It
-// refers to the caller's views because loads of a copy would stall on the stores just made.
-struct DispatchRequest {
-  ExecutableObject* executable;
-  std::uint32_t function;
-  const Grid* grid;
-  const BufferRange* counts;
-  const View<BufferRange>& bindings;
-  const View<Constant>& constants;
-  const Bytes& packed;
-};
+struct SlotValues;
+template <class Binding>
+struct DispatchRequest;
 
 class QueueObject final : public timeline::LaneSource {
  public:
+  static constexpr std::string_view kTypeName = "queue";
+
   QueueObject(DeviceObject& device, QueueKind kind,
               QueuePriority priority = QueuePriority::kNormal, void* stream = nullptr) noexcept
       : device_(device), kind_(kind), priority_(priority), stream_(stream) {}
@@ -73,9 +65,9 @@ class QueueObject final : public timeline::LaneSource {
   // Contracts in halyard/hal/queue.h. With `issued` the caller itself waits for the issue: see
   // timeline::Queue::submit().
   Status barrier(const SubmitInfo& info, timeline::LanePoint* issued = nullptr);
-  Status execute(const CommandBuffer& commands, const ExecuteInfo& info,
+  Status execute(const CommandBuffer& commands, const SlotValues& values, const SubmitInfo& info,
                  timeline::LanePoint* issued = nullptr);
-  Status dispatch(const DispatchRequest& launch, const SubmitInfo& info);
+  Status dispatch(const DispatchRequest<BufferRange>& request, const SubmitInfo& info);
   Status fill(const BufferRange& target, std::uint32_t pattern, std::uint32_t pattern_size,
               const SubmitInfo& info);
   Status update(const BufferRange& target, Bytes source, const SubmitInfo& info);
@@ -94,8 +86,8 @@ class QueueObject final : public timeline::LaneSource {
   Status flush();
 
   Status barrier_and_wait(const SubmitInfo& info, Deadline deadline);
-  Status execute_and_wait(const CommandBuffer& commands, const ExecuteInfo& info,
-                          Deadline deadline);
+  Status execute_and_wait(const CommandBuffer& commands, const SlotValues& values,
+                          const SubmitInfo& info, Deadline deadline);
 
   Status allocate_block(std::size_t bytes, Block& block);
   // Returns an unshared semaphore for the end of a submission. The caller returns it with
@@ -121,8 +113,7 @@ class QueueObject final : public timeline::LaneSource {
   // engine: they name the queue, or are a cause that others see as well.
   Status refused(const Status& status, const char* operation) const;
 
-  Status check(const CommandBuffer& commands, const ExecuteInfo& info) const;
-  Status build(const DispatchRequest& launch, DispatchCommand& command, Block& arguments);
+  Status check(const CommandBuffer& commands) const;
   // `declared` is the user's copy; `source` or `target` may be an import of its memory.
   Status copy_directly(const BoundRange& source, const BoundRange& target,
                        const CopyCommand& declared, const SubmitInfo& info);

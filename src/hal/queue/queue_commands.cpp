@@ -13,6 +13,7 @@
 #include "hal/queue/queue.h"
 #include "hal/recording/accesses.h"
 #include "hal/recording/command_buffer.h"
+#include "hal/recording/dispatch.h"
 #include "hal/validate.h"
 #include "timeline/submission.h"
 
@@ -143,7 +144,7 @@ Ref<Memory> keep_transfer(timeline::Submission& submission, Memory* memory) noex
 
 Status QueueObject::fill(const BufferRange& target, std::uint32_t pattern,
                          std::uint32_t pattern_size, const SubmitInfo& info) {
-  BoundRange range;
+  CommandRange range;
   Status status = resolve(device_, target, range);
   if (status.ok()) status = check_fill(pattern_size, range.offset, range.length);
   if (!status.ok()) [[unlikely]]
@@ -153,7 +154,7 @@ Status QueueObject::fill(const BufferRange& target, std::uint32_t pattern,
   auto& payload = submission->emplace<TransferPayload>();
   submission->set_name(trace::kFill);
   payload.operation.kind = OperationKind::kCommand;
-  payload.operation.command = Command(FillCommand{as_command_range(range), pattern, pattern_size});
+  payload.operation.command = Command(FillCommand{range, pattern, pattern_size});
   payload.target = keep_transfer(*submission, range.memory);
   if (device_.checks()) [[unlikely]]
     (void)declare(*submission, payload.operation.command);
@@ -161,11 +162,11 @@ Status QueueObject::fill(const BufferRange& target, std::uint32_t pattern,
 }
 
 Status QueueObject::update(const BufferRange& target, Bytes source, const SubmitInfo& info) {
-  BoundRange range;
+  CommandRange range;
   Block data;
   HostBlock host_data;
   Status status = resolve(device_, target, range);
-  UpdateCommand command{as_command_range(range), nullptr};
+  UpdateCommand command{range, nullptr};
   if (status.ok()) status = copy_bytes(source, command, data, host_data);
   if (!status.ok()) [[unlikely]]
     return refused(status, "update");
@@ -190,8 +191,7 @@ Status QueueObject::copy_directly(const BoundRange& source, const BoundRange& ta
   auto& payload = submission->emplace<TransferPayload>();
   submission->set_name(trace::kCopy);
   payload.operation.kind = OperationKind::kCommand;
-  payload.operation.command =
-      Command(CopyCommand{as_command_range(source), as_command_range(target)});
+  payload.operation.command = Command(CopyCommand{{source}, {target}});
   payload.source = keep_transfer(*submission, source.memory);
   payload.target = keep_transfer(*submission, target.memory);
   if (device_.checks()) [[unlikely]]
@@ -199,62 +199,7 @@ Status QueueObject::copy_directly(const BoundRange& source, const BoundRange& ta
   return send(*submission, info);
 }
 
-// Checks everything and writes bindings, counts and constants to `arguments`.
-Status QueueObject::build(const DispatchRequest& launch, DispatchCommand& command,
-                          Block& arguments) {
-  const auto& [executable, function, grid, counts, bindings, constants, given] = launch;
-  HALYARD_RETURN_IF_ERROR(check_kernels_allowed());
-  HALYARD_RETURN_IF_ERROR(check_function(device_, executable, function));
-  const kernel::KernelInfo& kernel = executable->kernels()[function];
-  HALYARD_RETURN_IF_ERROR(check_binding_count(kernel, bindings.size()));
-  if (grid != nullptr) {
-    HALYARD_RETURN_IF_ERROR(resolve_grid(device_.limits(), kernel, *grid, command.groups));
-  }
-
-  static_assert(sizeof(CommandRange) % alignof(std::max_align_t) == 0, "constants follow");
-  const std::size_t ranges_bytes =
-      (bindings.size() + (counts != nullptr ? 1 : 0)) * sizeof(CommandRange);
-  HALYARD_RETURN_IF_ERROR(allocate_block(ranges_bytes + kernel.constants_bytes, arguments));
-  auto* const ranges = reinterpret_cast<CommandRange*>(arguments.data());
-  std::byte* const packed = arguments.data() + ranges_bytes;
-  if (counts != nullptr) {
-    CommandRange& range = ranges[bindings.size()];
-    BoundRange resolved;
-    Status status = resolve(device_, *counts, resolved);
-    range = as_command_range(resolved);
-    if (status.ok()) status = check_counts(device_.limits(), range);
-    if (!status.ok()) [[unlikely]]
-      return status;
-    command.counts = &range;
-  }
-  for (std::size_t i = 0; i < bindings.size(); ++i) {
-    BoundRange range;
-    Status status = resolve(device_, bindings[i], range);
-    if (status.ok()) status = check_binding_alignment(kernel, i, range.offset);
-    if (!status.ok()) [[unlikely]] {
-      return at(status, "binding {} ({})", i, kernel.bindings[i].name);
-    }
-    ranges[i] = as_command_range(range);
-  }
-  if (!given.empty()) {
-    std::memcpy(packed, given.data(), kernel.constants_bytes);
-  } else {
-    HALYARD_RETURN_IF_ERROR(pack_constants(kernel, constants, packed));
-    for (std::size_t i = 0; i < bindings.size(); ++i) {  // a Launch is already checked
-      HALYARD_RETURN_IF_ERROR(check_tensor(kernel, i, packed, ranges[i].length));
-    }
-  }
-
-  command.executable = &executable->impl();
-  command.function = function;
-  command.bindings = ranges;
-  command.binding_count = static_cast<std::uint32_t>(bindings.size());
-  command.constants_size = kernel.constants_bytes;
-  command.constants = packed;
-  return {};
-}
-
-Status QueueObject::dispatch(const DispatchRequest& launch, const SubmitInfo& info) {
+Status QueueObject::dispatch(const DispatchRequest<BufferRange>& request, const SubmitInfo& info) {
   HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
   auto& payload = submission->emplace<DispatchPayload>();
   submission->set_name(trace::kDispatch);
@@ -263,16 +208,26 @@ Status QueueObject::dispatch(const DispatchRequest& launch, const SubmitInfo& in
   // Built in place: a copy would load 16 bytes at a time from stores of 4 and 8 bytes, which
   // stalls.
   DispatchCommand& command = payload.operation.command.dispatch;
-  Status status = build(launch, command, payload.arguments);
+  Status status = check_kernels_allowed();
+  if (status.ok()) {
+    status = build_dispatch(
+        device_, request, command,
+        [&](std::size_t bytes) {
+          payload.arguments = device_.blocks().allocate(bytes);
+          return payload.arguments ? payload.arguments.data() : nullptr;
+        },
+        [&](const BufferRange& binding, CommandRange& range) {
+          range.slot = 0;
+          return resolve(device_, binding, range);
+        });
+  }
   if (device_.checks() && status.ok()) [[unlikely]]
     status = declare(*submission, payload.operation.command);
   if (!status.ok()) [[unlikely]] {
     command = {};  // nothing of it is kept
     queue_->discard(*submission);
     return at(status, "queue {}: {} of {}", name(),
-              launch.counts != nullptr ? "dispatch_indirect" : "dispatch",
-              launch.executable != nullptr ? launch.executable->kernels()[launch.function].name
-                                           : "an empty launch");
+              request.counts != nullptr ? "dispatch_indirect" : "dispatch", request.kernel_name());
   }
   payload.executable = Ref<ExecutableImpl>(command.executable);
   for (std::uint32_t i = 0; i < command.binding_count; ++i) {
@@ -282,7 +237,7 @@ Status QueueObject::dispatch(const DispatchRequest& launch, const SubmitInfo& in
   return send(*submission, info);
 }
 
-Status QueueObject::check(const CommandBuffer& commands, const ExecuteInfo& info) const {
+Status QueueObject::check(const CommandBuffer& commands) const {
   if (!commands) [[unlikely]]
     return Status(StatusCode::kInvalidArgument, "empty command buffer");
   const CommandBufferObject& recording = *commands.object();
@@ -291,28 +246,12 @@ Status QueueObject::check(const CommandBuffer& commands, const ExecuteInfo& info
                  recording.device().name());
   }
   if (recording.needs_compute()) HALYARD_RETURN_IF_ERROR(check_kernels_allowed());
-  const std::size_t slots = recording.slot_count();
-  if (info.bindings.size() < slots) [[unlikely]] {
-    return error(StatusCode::kOutOfRange, "{} given, the recording has {}",
-                 base::counted(info.bindings.size(), "binding"), base::counted(slots, "slot"));
-  }
-  const std::size_t numbers = recording.constant_slot_count();
-  if (info.constants.size() < numbers) [[unlikely]] {
-    return error(StatusCode::kOutOfRange, "{} given, the recording has {}",
-                 base::counted(info.constants.size(), "constant"),
-                 base::counted(numbers, "constant slot"));
-  }
-  if (info.constants.size() > numbers) [[unlikely]] {
-    return error(StatusCode::kInvalidArgument, "{} given, the recording has only {}",
-                 base::counted(info.constants.size(), "constant"),
-                 base::counted(numbers, "constant slot"));
-  }
   return {};
 }
 
-Status QueueObject::execute(const CommandBuffer& commands, const ExecuteInfo& info,
-                            timeline::LanePoint* issued) {
-  if (Status status = check(commands, info); !status.ok()) [[unlikely]]
+Status QueueObject::execute(const CommandBuffer& commands, const SlotValues& values,
+                            const SubmitInfo& info, timeline::LanePoint* issued) {
+  if (Status status = check(commands); !status.ok()) [[unlikely]]
     return refused(status, "execute");
   CommandBufferObject& recording = *commands.object();
   const std::size_t size = recording.table_size();
@@ -325,7 +264,7 @@ Status QueueObject::execute(const CommandBuffer& commands, const ExecuteInfo& in
     status = allocate_block(size * sizeof(BoundRange), payload.table);
     table = reinterpret_cast<BoundRange*>(payload.table.data());
   }
-  if (status.ok()) status = recording.bind(info.bindings, info.constants, table);
+  if (status.ok()) status = recording.bind(values, table);
   if (device_.checks() && status.ok()) [[unlikely]] {
     status = recording.accesses().check(table);
     recording.accesses().declare(*submission, table);
@@ -353,7 +292,7 @@ Status QueueObject::allocate_block(std::size_t bytes, Block& block) {
   block = device_.blocks().allocate(bytes);
   if (block) [[likely]]
     return {};
-  return error(StatusCode::kResourceExhausted, "no memory for {} bytes", bytes);
+  return no_memory(bytes);
 }
 
 // Copies an update's bytes to memory that the device copies from.

@@ -63,8 +63,8 @@ constexpr Gate kPieceGate{
             const Gate::Answer answer = piece.copy->take_ring(site.lane().queue(), cause);
             if (answer != Gate::Answer::kGo) return answer;
           }
-          const CommandRange block = as_command_range(piece.copy->block(piece.index, writes));
-          const CommandRange users{piece.memory.get(), 0, piece.offset, block.length};
+          const CommandRange block{piece.copy->block(piece.index, writes)};
+          const CommandRange users{{piece.memory.get(), piece.offset, block.length}};
           piece.operation.command =
               Command(writes ? CopyCommand{block, users} : CopyCommand{users, block});
           return Gate::Answer::kGo;
@@ -100,7 +100,7 @@ Status move_piece(void* payload) noexcept {
 }
 
 CopyCommand declared_copy(const BoundRange& source, const BoundRange& target) noexcept {
-  return {as_command_range(source), as_command_range(target)};
+  return {{source}, {target}};
 }
 
 // The user's waits and one more point.
@@ -134,15 +134,15 @@ class WaitsAndOne {
 
 Status QueueObject::copy(const BufferRange& source, const BufferRange& target,
                          const SubmitInfo& info) {
-  BoundRange from;
-  BoundRange to;
+  CommandRange from;
+  CommandRange to;
   Status status = resolve_anywhere(device_, source, from);
   if (!status.ok()) [[unlikely]]
     return refused(status, "copy: source");
   status = resolve_anywhere(device_, target, to);
   if (!status.ok()) [[unlikely]]
     return refused(status, "copy: target");
-  status = check_copy(as_command_range(from), as_command_range(to));
+  status = check_copy(from, to);
   if (!status.ok()) [[unlikely]]
     return refused(status, "copy");
   const auto is_foreign = [&](const BufferRange& range) {

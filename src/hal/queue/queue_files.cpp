@@ -123,15 +123,13 @@ Status QueueObject::transfer(const File& file, std::uint64_t offset, const Buffe
 
 Status Queue::read(const File& file, std::uint64_t offset, const BufferRange& target,
                    const SubmitInfo& info) const {
-  if (object_ == nullptr) [[unlikely]]
-    return empty_handle("queue", "read");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "read"));
   return object_->transfer(file, offset, target, false, info);
 }
 
 Status Queue::write(const BufferRange& source, const File& file, std::uint64_t offset,
                     const SubmitInfo& info) const {
-  if (object_ == nullptr) [[unlikely]]
-    return empty_handle("queue", "write");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "write"));
   return object_->transfer(file, offset, source, true, info);
 }
 

@@ -86,7 +86,7 @@ Gate::Answer ask_deallocate(void* payload, timeline::IssueSite& site, Status& ca
     const PoolBlock& block = memory.block();
     self.operation.kind = OperationKind::kCommand;
     self.operation.command = Command(
-        FillCommand{{block.slab->memory.get(), 0, block.offset, block.size}, kFreedPattern, 1});
+        FillCommand{{{block.slab->memory.get(), block.offset, block.size}}, kFreedPattern, 1});
   }
   return Gate::Answer::kGo;
 }
@@ -104,7 +104,7 @@ constexpr Gate kDeallocateGate{
 
 Result<Buffer> QueueObject::allocate(const Pool& pool, const BufferInfo& info,
                                      const SubmitInfo& submit) {
-  if (!pool) return refused(empty_handle("pool", "use"), "allocate");
+  if (Status status = check_handle(pool, "use"); !status.ok()) return refused(status, "allocate");
   PoolObject& from = *pool.object();
   Status status = check_buffer_info(device_.limits(), info);
   if (status.ok() && &from.device() != &device_) {
@@ -142,7 +142,8 @@ Result<Buffer> QueueObject::allocate(const Pool& pool, const BufferInfo& info,
 }
 
 Status QueueObject::deallocate(const Buffer& buffer, const SubmitInfo& info) {
-  if (!buffer) return refused(empty_handle("buffer", "use"), "deallocate");
+  if (Status status = check_handle(buffer, "use"); !status.ok())
+    return refused(status, "deallocate");
   const BufferObject& object = *buffer.object();
   if (!object.memory().of_pool()) {
     return refused(Status(StatusCode::kInvalidArgument, "the buffer is not of a pool"),
@@ -175,14 +176,12 @@ Status QueueObject::deallocate(const Buffer& buffer, const SubmitInfo& info) {
 
 Result<Buffer> Queue::allocate(const Pool& pool, const BufferInfo& buffer,
                                const SubmitInfo& info) const {
-  if (object_ == nullptr) [[unlikely]]
-    return empty_handle("queue", "allocate");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "allocate"));
   return object_->allocate(pool, buffer, info);
 }
 
 Status Queue::deallocate(const Buffer& buffer, const SubmitInfo& info) const {
-  if (object_ == nullptr) [[unlikely]]
-    return empty_handle("queue", "deallocate");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "deallocate"));
   return object_->deallocate(buffer, info);
 }
 

@@ -25,13 +25,19 @@ namespace halyard::inline v0::hal {
 
 class ExecutableImpl;
 
-// The range [offset, offset + length) of a memory, or of an entry of the binding table (memory ==
-// nullptr). A slot whose length is kWholeSize reaches to the end of the bound range.
-struct CommandRange {
+// The range [offset, offset + length) of a memory, resolved and bounds-checked. Also an entry of a
+// binding table. After the entries with memory come the numbers of constant slots: `memory` is null
+// and `offset` has the bits.
+struct BoundRange {
   Memory* memory = nullptr;
-  std::uint32_t slot = 0;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
+};
+
+// A range that a command uses: bound, or a part of the entry `slot` of the binding table (memory ==
+// nullptr). A slot whose length is kWholeSize reaches to the end of the bound range.
+struct CommandRange : BoundRange {
+  std::uint32_t slot = 0;
 };
 
 enum class CommandKind : std::uint8_t {
@@ -144,14 +150,6 @@ struct RecordedCommands {
   RecordingUse use = RecordingUse::kOften;
 };
 
-// One entry of a binding table, resolved and bounds-checked. After the entries with memory come the
-// numbers of constant slots: `memory` is null and `offset` has the bits.
-struct BoundRange {
-  Memory* memory = nullptr;
-  std::uint64_t offset = 0;
-  std::uint64_t length = 0;
-};
-
 // The constants of a recorded dispatch in the submission with this table.
 inline const std::byte* constants_of(const DispatchCommand& command,
                                      const BoundRange* table) noexcept {
@@ -163,7 +161,7 @@ inline const std::byte* constants_of(const DispatchCommand& command,
 // Resolves `range` with this table. Precondition: the command is issued, as memory of a pool, which
 // recordings have as a slot, has no address earlier.
 inline BoundRange bind(const CommandRange& range, const BoundRange* table) noexcept {
-  if (range.memory != nullptr) return {range.memory, range.offset, range.length};
+  if (range.memory != nullptr) return range;
   const BoundRange& entry = table[range.slot];
   const bool to_the_end = range.length == kWholeSize;
   return {entry.memory, entry.offset + range.offset,

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <new>
+#include <utility>
 
 #include "hal/device/driver.h"
 #include "hal/memory/pool.h"
@@ -53,13 +54,27 @@ CommandBufferObject::~CommandBufferObject() {
   for (RefCounted* object : retained_) object->release();
 }
 
-Status CommandBufferObject::bind(View<BufferRange> bindings, View<Constant> constants,
-                                 BoundRange* table) const {
+Status CommandBufferObject::check_counts(const SlotValues& values) const {
+  const std::size_t bindings = values.bindings.size(), slots = slots_.size();
+  if (bindings < slots) [[unlikely]] {
+    return error(StatusCode::kOutOfRange, "{} given, the recording has {}",
+                 base::counted(bindings, "binding"), base::counted(slots, "slot"));
+  }
+  const std::size_t constants = values.constants.size(), numbers = constant_slots_.size();
+  if (constants == numbers) [[likely]]
+    return {};
+  return error(constants < numbers ? StatusCode::kOutOfRange : StatusCode::kInvalidArgument,
+               "{} given, the recording has {}{}", base::counted(constants, "constant"),
+               constants < numbers ? "" : "only ", base::counted(numbers, "constant slot"));
+}
+
+Status CommandBufferObject::bind(const SlotValues& values, BoundRange* table) const {
+  HALYARD_RETURN_IF_ERROR(check_counts(values));
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const SlotNeed& need = slots_[i];
     table[i] = {};
     if (!need.used) continue;
-    if (Status status = resolve(device_, bindings[i], table[i]); !status.ok()) [[unlikely]] {
+    if (Status status = resolve(device_, values.bindings[i], table[i]); !status.ok()) [[unlikely]] {
       return at(status, "slot {}", i);
     }
     if (table[i].length < need.extent) [[unlikely]] {
@@ -85,13 +100,13 @@ Status CommandBufferObject::bind(View<BufferRange> bindings, View<Constant> cons
   }
   for (const std::size_t index : unchecked_copies_) {
     const CopyCommand& copy = commands_[index].copy;
-    if (Status status = check_copy(as_command_range(hal::bind(copy.source, table)),
-                                   as_command_range(hal::bind(copy.target, table)));
+    if (Status status =
+            check_copy({hal::bind(copy.source, table)}, {hal::bind(copy.target, table)});
         !status.ok()) [[unlikely]] {
       return at(status, "command {} (copy)", index);
     }
   }
-  return constant_slots_.empty() ? Status() : bind_constants(constants, table);
+  return constant_slots_.empty() ? Status() : bind_constants(values.constants, table);
 }
 
 Status CommandBufferObject::bind_constants(View<Constant> constants, BoundRange* table) const {
@@ -182,25 +197,24 @@ Status CommandBufferObject::add_event(CommandKind kind, EventObject& event) {
 
 Status CommandBufferObject::range_of(const BindingRef& ref, CommandRange& range) {
   if (!ref.indirect) {
-    BoundRange resolved;
-    HALYARD_RETURN_IF_ERROR(resolve(device_, ref.range, resolved));
-    if (resolved.memory->of_pool()) return range_of_pool(resolved, range);
-    range = as_command_range(resolved);
+    range.slot = 0;
+    HALYARD_RETURN_IF_ERROR(resolve(device_, ref.range, range));
+    if (range.memory->of_pool()) return use_pooled(range);
     return retain_until_end(*range.memory);
   }
   const Slot& slot = ref.slot;
   HALYARD_RETURN_IF_ERROR(check_slot(slot));
-  range = {nullptr, slot.index, slot.offset, slot.length};
+  range = {{nullptr, slot.offset, slot.length}, slot.index};
   return {};
 }
 
-Status CommandBufferObject::range_of_pool(const BoundRange& resolved, CommandRange& range) {
-  auto* const memory = static_cast<PoolMemory*>(resolved.memory);
+// Pool memory has no address before a submission is issued. So the range moves to a slot.
+Status CommandBufferObject::use_pooled(CommandRange& range) {
+  auto* const memory = static_cast<PoolMemory*>(std::exchange(range.memory, nullptr));
   const std::size_t index =
       static_cast<std::size_t>(std::find(pooled_.begin(), pooled_.end(), memory) - pooled_.begin());
   if (index == pooled_.size() && !pooled_.push_back(memory)) return no_memory();
-  range = {nullptr, static_cast<std::uint32_t>(kMaxSlots + index), resolved.offset,
-           resolved.length};
+  range.slot = static_cast<std::uint32_t>(kMaxSlots + index);
   return retain_until_end(*memory);
 }
 
@@ -331,9 +345,7 @@ Status CommandBufferObject::keep_bytes(Bytes bytes, UpdateCommand& update) {
     update.source_offset = block.offset() + offset;
   } else {
     data = arena_.allocate(bytes.size());
-    if (data == nullptr) {
-      return error(StatusCode::kResourceExhausted, "no memory for {} bytes", bytes.size());
-    }
+    if (data == nullptr) return hal::no_memory(bytes.size());
   }
   if (!bytes.empty()) std::memcpy(data, bytes.data(), bytes.size());
   update.source = data;
@@ -368,18 +380,16 @@ Result<CommandBuffer> CommandBufferObject::finish() {
   return CommandBuffer(this);
 }
 
-CommandBuffer::CommandBuffer(CommandBufferObject* object) noexcept : object_(handle_base(object)) {}
-
 std::size_t CommandBuffer::command_count() const noexcept {
-  return object_ ? object()->command_count() : 0;
+  return object() ? object()->command_count() : 0;
 }
 
 std::size_t CommandBuffer::slot_count() const noexcept {
-  return object_ ? object()->slot_count() : 0;
+  return object() ? object()->slot_count() : 0;
 }
 
 std::size_t CommandBuffer::constant_slot_count() const noexcept {
-  return object_ ? object()->constant_slot_count() : 0;
+  return object() ? object()->constant_slot_count() : 0;
 }
 
 }  // namespace halyard::inline v0::hal

@@ -40,6 +40,12 @@ struct ConstantNeed {
   std::size_t command = 0;  // the last dispatch with it, for messages
 };
 
+// What a submission gives to the slots: bindings[i] to slot i, constants[i] to constant slot i.
+struct SlotValues {
+  const View<BufferRange>& bindings;
+  const View<Constant>& constants;
+};
+
 class PoolMemory;
 
 class CommandBufferObject final : public Reclaimed {
@@ -64,10 +70,9 @@ class CommandBufferObject final : public Reclaimed {
   const RecordedAccesses& accesses() const noexcept { return *accesses_; }
   std::span<const EventUse> events() const noexcept { return {events_.data(), events_.size()}; }
 
-  // Checks the first slot_count() bindings and the first constant_slot_count() constants, and fills
-  // `table`; the entry of an unused slot is empty. Precondition: at least as many are given.
-  // Returns kFailedPrecondition if recorded memory was deallocated.
-  Status bind(View<BufferRange> bindings, View<Constant> constants, BoundRange* table) const;
+  // Checks `values` and fills `table`; the entry of an unused slot is empty. Returns kOutOfRange if
+  // there are too few values, and kFailedPrecondition if recorded memory was deallocated.
+  Status bind(const SlotValues& values, BoundRange* table) const;
 
   // ---- While recording: each function appends to the recording, or returns an error.
 
@@ -104,7 +109,8 @@ class CommandBufferObject final : public Reclaimed {
   ~CommandBufferObject() override;
   void on_last_handle() noexcept override { keeps_open_ = {}; }
   Status no_open_edges() const;
-  Status range_of_pool(const BoundRange& resolved, CommandRange& range);
+  Status use_pooled(CommandRange& range);
+  Status check_counts(const SlotValues& values) const;
   Status bind_constants(View<Constant> constants, BoundRange* table) const;
   Status check_tensors(std::size_t index, const BoundRange* table) const;
   void place_pooled() noexcept;

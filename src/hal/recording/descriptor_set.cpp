@@ -60,11 +60,8 @@ bool DescriptorSetLayoutObject::same_as(const DescriptorSetLayoutObject& other) 
                             });
 }
 
-DescriptorSetLayout::DescriptorSetLayout(DescriptorSetLayoutObject* object) noexcept
-    : object_(handle_base(object)) {}
-
 std::size_t DescriptorSetLayout::binding_count() const noexcept {
-  return object_ ? object()->bindings().size() : 0;
+  return object() ? object()->bindings().size() : 0;
 }
 
 // ---- DescriptorSet
@@ -103,8 +100,6 @@ Result<DescriptorSet> DescriptorSetObject::create(const DeviceObject& device,
   if (!object) return no_memory_for_set();
   return DescriptorSet(object.get());
 }
-
-DescriptorSet::DescriptorSet(DescriptorSetObject* object) noexcept : object_(handle_base(object)) {}
 
 // ---- PipelineLayout
 
@@ -148,26 +143,23 @@ std::size_t PipelineLayoutObject::common_sets(const PipelineLayoutObject& other)
   return count;
 }
 
-PipelineLayout::PipelineLayout(PipelineLayoutObject* object) noexcept
-    : object_(handle_base(object)) {}
-
 std::size_t PipelineLayout::set_count() const noexcept {
-  return object_ ? object()->set_count() : 0;
+  return object() ? object()->set_count() : 0;
 }
 
 std::size_t PipelineLayout::binding_count() const noexcept {
-  return object_ ? object()->binding_count() : 0;
+  return object() ? object()->binding_count() : 0;
 }
 
 std::size_t PipelineLayout::push_constants_size() const noexcept {
-  return object_ ? object()->push_constants_size() : 0;
+  return object() ? object()->push_constants_size() : 0;
 }
 
 // ---- Device
 
 Result<DescriptorSetLayout> Device::create_descriptor_set_layout(
     View<DescriptorBinding> bindings) const {
-  if (!object_) return empty_handle("device", "create_descriptor_set_layout");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "create_descriptor_set_layout"));
   Result<DescriptorSetLayout> layout = DescriptorSetLayoutObject::create(*object(), bindings);
   if (layout.ok()) return layout;
   return at(layout.status(), "device {}: create_descriptor_set_layout", object()->name());
@@ -175,7 +167,7 @@ Result<DescriptorSetLayout> Device::create_descriptor_set_layout(
 
 Result<DescriptorSet> Device::create_descriptor_set(const DescriptorSetLayout& layout,
                                                     View<Descriptor> descriptors) const {
-  if (!object_) return empty_handle("device", "create_descriptor_set");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "create_descriptor_set"));
   Status status = check_layout(*object(), layout);
   if (status.ok()) {
     Result<DescriptorSet> set = DescriptorSetObject::create(*object(), layout, descriptors);
@@ -187,7 +179,7 @@ Result<DescriptorSet> Device::create_descriptor_set(const DescriptorSetLayout& l
 
 Result<PipelineLayout> Device::create_pipeline_layout(View<DescriptorSetLayout> sets,
                                                       std::uint32_t push_constants_size) const {
-  if (!object_) return empty_handle("device", "create_pipeline_layout");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "create_pipeline_layout"));
   Result<PipelineLayout> layout =
       PipelineLayoutObject::create(*object(), sets, push_constants_size);
   if (layout.ok()) return layout;

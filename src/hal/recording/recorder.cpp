@@ -12,6 +12,7 @@
 #include "hal/object.h"
 #include "hal/recording/bound_state.h"
 #include "hal/recording/command_buffer.h"
+#include "hal/recording/dispatch.h"
 #include "hal/validate.h"
 #include "halyard/hal/device.h"
 #include "halyard/hal/launch.h"
@@ -52,10 +53,9 @@ class RecorderState {
                  device_ ? device_.object()->name() : std::string_view("no device"));
   }
 
-  // Over `grid`, or over the group counts in `counts`; the other is null.
-  Status dispatch(const Function& function, const Grid* grid, const BindingRef* counts,
-                  View<BindingRef> bindings, View<Constant> constants);
+  Status dispatch(const DispatchRequest<BindingRef>& request);
   Status dispatch(const Launch& launch);
+  // With what is bound.
   Status dispatch_bound(const Function& function, const Grid* grid, const BindingRef* counts);
   BoundState& bound() noexcept { return bound_; }
   Status fill(const BindingRef& target, std::uint32_t pattern, std::uint32_t pattern_size);
@@ -81,10 +81,8 @@ class RecorderState {
   }
 
  private:
-  // `pack(out, uses)` writes the constants and adds their slots to the Array `uses`.
-  template <class Pack>
-  Status add_dispatch(const Function& function, const Grid* grid, const BindingRef* counts,
-                      View<BindingRef> bindings, Pack&& pack);
+  Status note_slots(const kernel::KernelInfo& kernel, const Array<ConstantUse>& uses,
+                    DispatchCommand& command);
   void name_group();  // for traces
   std::string_view innermost_group() const noexcept {
     return groups_.empty() ? std::string_view() : groups_[groups_.size() - 1];
@@ -104,121 +102,71 @@ namespace {
 // names may have any length and nest to any depth.
 constexpr std::size_t kMaxGroupPath = 1024;
 
-Status no_memory(std::size_t bytes) {
-  return error(StatusCode::kResourceExhausted, "no memory for {} bytes", bytes);
-}
-
-const kernel::KernelInfo& kernel_of(const Function& function) {
-  return function.executable()->kernels()[function.index()];
-}
-
-Status at_binding(const Status& status, const kernel::KernelInfo& kernel, std::size_t index) {
-  return at(status, "{}: binding {} ({})", kernel.name, index, kernel.bindings[index].name);
-}
-
 }  // namespace
 
-Status RecorderState::dispatch(const Function& function, const Grid* grid, const BindingRef* counts,
-                               View<BindingRef> bindings, View<Constant> constants) {
-  HALYARD_RETURN_IF_ERROR(
-      check_function(commands_->device(), function.executable(), function.index()));
-  const kernel::KernelInfo& kernel = kernel_of(function);
-  return add_dispatch(function, grid, counts, bindings,
-                      [&](std::byte* packed, Array<ConstantUse>& uses) {
-                        return pack_constants(kernel, constants, packed, &uses);
-                      });
+Status RecorderState::dispatch(const DispatchRequest<BindingRef>& request) {
+  DispatchCommand command{};
+  Array<ConstantUse> uses;
+  Status status = build_dispatch(
+      commands_->device(), request, command,
+      [&](std::size_t bytes) { return commands_->arena().allocate(bytes); },
+      [&](const BindingRef& binding, CommandRange& range) {
+        return commands_->range_of(binding, range);
+      },
+      &uses);
+  if (status.ok())
+    status = note_slots(request.executable->kernels()[request.function], uses, command);
+  if (!status.ok()) return at(status, "{}", request.kernel_name());
+  commands_->set_needs_compute();
+  HALYARD_RETURN_IF_ERROR(commands_->retain_until_end(*command.executable));
+  return commands_->add(Command(command));
+}
+
+// Adds the dispatch's requirements on the binding table.
+Status RecorderState::note_slots(const kernel::KernelInfo& kernel, const Array<ConstantUse>& uses,
+                                 DispatchCommand& command) {
+  const View<ConstantUse> used(uses.data(), uses.size());
+  HALYARD_RETURN_IF_ERROR(commands_->use_constants(used, command));
+  if (has_slot_of_tensor(kernel, used)) HALYARD_RETURN_IF_ERROR(commands_->check_tensors_at_bind());
+  for (std::size_t i = 0; i < command.binding_count; ++i) {
+    const auto element = static_cast<std::uint32_t>(kernel::size_of(kernel.bindings[i].type));
+    HALYARD_RETURN_IF_ERROR(commands_->need(command.bindings[i], element, 1));
+  }
+  return command.counts == nullptr ? Status()
+                                   : commands_->need(*command.counts, sizeof(std::uint32_t), 1);
 }
 
 Status RecorderState::dispatch(const Launch& launch) {
-  const Function function(launch.executable(), launch.function_index());
-  HALYARD_RETURN_IF_ERROR(
-      check_function(commands_->device(), function.executable(), function.index()));
   const std::size_t count = launch.bindings().size();
   BindingRef bindings[kernel::kMaxBindings];
   for (std::size_t i = 0; i < count; ++i) bindings[i] = launch.binding(i);
-  return add_dispatch(function, &launch.grid(), nullptr, {bindings, count},
-                      [&](std::byte* packed, Array<ConstantUse>& uses) {
-                        const Bytes given = launch.constants();
-                        // The kernel has no constants, or the launch was moved from.
-                        if (given.empty()) return pack_constants(kernel_of(function), {}, packed);
-                        std::memcpy(packed, given.data(), given.size());
-                        for (const ConstantUse& use : launch.constant_uses()) {
-                          if (!uses.push_back(use)) return no_memory(sizeof use);
-                        }
-                        return Status();
-                      });
+  return dispatch({.executable = launch.executable(),
+                   .function = launch.function_index(),
+                   .grid = &launch.grid(),
+                   .counts = nullptr,
+                   .bindings = {bindings, count},
+                   .constants = {},
+                   .packed = launch.constants(),
+                   .uses = launch.constant_uses(),
+                   .tensors_fit = true});
 }
 
 Status RecorderState::dispatch_bound(const Function& function, const Grid* grid,
                                      const BindingRef* counts) {
   HALYARD_RETURN_IF_ERROR(
       check_function(commands_->device(), function.executable(), function.index()));
-  const kernel::KernelInfo& kernel = kernel_of(function);
+  const kernel::KernelInfo& kernel = function.executable()->kernels()[function.index()];
   BindingRef bindings[kMaxDescriptors];
   if (Status status = bound_.resolve_for(kernel, bindings); !status.ok()) {
     return at(status, "{}", kernel.name);
   }
-  return add_dispatch(function, grid, counts, {bindings, kernel.bindings.size()},
-                      [&](std::byte* packed, Array<ConstantUse>&) {
-                        std::memcpy(packed, bound_.constants(), kernel.constants_bytes);
-                        return Status();
-                      });
-}
-
-// Precondition: the function is checked.
-template <class Pack>
-Status RecorderState::add_dispatch(const Function& function, const Grid* grid,
-                                   const BindingRef* counts, View<BindingRef> bindings,
-                                   Pack&& pack) {
-  ExecutableImpl& executable = function.executable()->impl();
-  const kernel::KernelInfo& kernel = kernel_of(function);
-  DispatchCommand command{};
-  command.executable = &executable;
-  command.function = function.index();
-  HALYARD_RETURN_IF_ERROR(check_binding_count(kernel, bindings.size()));
-  if (grid != nullptr) {
-    const DeviceLimits& limits = commands_->device().limits();
-    HALYARD_RETURN_IF_ERROR(resolve_grid(limits, kernel, *grid, command.groups));
-  }
-
-  const std::size_t range_count = bindings.size() + (counts != nullptr ? 1 : 0);
-  auto* const ranges = commands_->arena().allocate_array<CommandRange>(range_count);
-  std::byte* const packed = commands_->arena().allocate(kernel.constants_bytes);
-  if (ranges == nullptr || packed == nullptr) {
-    return no_memory(range_count * sizeof(CommandRange) + kernel.constants_bytes);
-  }
-  if (counts != nullptr) {
-    CommandRange& range = ranges[bindings.size()];
-    HALYARD_RETURN_IF_ERROR(commands_->range_of(*counts, range));
-    HALYARD_RETURN_IF_ERROR(check_counts(commands_->device().limits(), range));
-    HALYARD_RETURN_IF_ERROR(commands_->need(range, sizeof(std::uint32_t), 1));
-    command.counts = &range;
-  }
-  for (std::size_t i = 0; i < bindings.size(); ++i) {
-    Status status = commands_->range_of(bindings[i], ranges[i]);
-    if (status.ok()) status = check_binding_alignment(kernel, i, ranges[i].offset);
-    if (!status.ok()) return at_binding(status, kernel, i);
-  }
-  Array<ConstantUse> uses;
-  Status status = pack(packed, uses);
-  const View<ConstantUse> used(uses.data(), uses.size());
-  if (status.ok()) status = commands_->use_constants(used, command);
-  if (!status.ok()) return at(status, "{}", kernel.name);
-  const bool later = has_slot_of_tensor(kernel, used);
-  if (later) HALYARD_RETURN_IF_ERROR(commands_->check_tensors_at_bind());
-  for (std::size_t i = 0; i < bindings.size(); ++i) {
-    status = later ? Status() : check_tensor(kernel, i, packed, ranges[i].length);
-    const auto element = static_cast<std::uint32_t>(kernel::size_of(kernel.bindings[i].type));
-    if (status.ok()) status = commands_->need(ranges[i], element, 1);
-    if (!status.ok()) return at_binding(status, kernel, i);
-  }
-  command.bindings = ranges;
-  command.binding_count = static_cast<std::uint32_t>(bindings.size());
-  command.constants_size = kernel.constants_bytes;
-  command.constants = packed;
-  commands_->set_needs_compute();
-  HALYARD_RETURN_IF_ERROR(commands_->retain_until_end(executable));
-  return commands_->add(Command(command));
+  return dispatch({function.executable(),
+                   function.index(),
+                   grid,
+                   counts,
+                   {bindings, kernel.bindings.size()},
+                   {},
+                   {bound_.constants(), kernel.constants_bytes}});
 }
 
 Status RecorderState::fill(const BindingRef& target, std::uint32_t pattern,
@@ -372,7 +320,8 @@ Recorder::~Recorder() = default;
 Recorder& Recorder::dispatch(const Function& function, const Grid& grid, View<BindingRef> bindings,
                              View<Constant> constants) {
   return record("dispatch", [&](RecorderState& state) {
-    return state.dispatch(function, &grid, nullptr, bindings, constants);
+    return state.dispatch(
+        {function.executable(), function.index(), &grid, nullptr, bindings, constants, {}});
   });
 }
 
@@ -383,7 +332,8 @@ Recorder& Recorder::dispatch(const Launch& launch) {
 Recorder& Recorder::dispatch_indirect(const Function& function, const BindingRef& groups,
                                       View<BindingRef> bindings, View<Constant> constants) {
   return record("dispatch_indirect", [&](RecorderState& state) {
-    return state.dispatch(function, nullptr, &groups, bindings, constants);
+    return state.dispatch(
+        {function.executable(), function.index(), nullptr, &groups, bindings, constants, {}});
   });
 }
 

@@ -67,9 +67,7 @@ Result<Event> EventObject::create(DeviceObject& device) {
     return error(StatusCode::kResourceExhausted, "device {}: no memory for an event object",
                  device.name());
   }
-  Event event(object);
-  object->release();  // the handles' reference stays
-  return event;
+  return first_handle<Event>(object);
 }
 
 void EventObject::change(EventChange& change, const Ref<EventSetter>& setter) noexcept {
@@ -100,8 +98,6 @@ void EventObject::take_back(EventChange& change) noexcept {
     later->replaced = change.replaced;
   }
 }
-
-Event::Event(EventObject* object) noexcept : object_(handle_base(object)) {}
 
 // ---- Submissions
 

@@ -14,6 +14,8 @@ namespace halyard::inline v0::hal {
 
 class FenceObject final : public RefCounted {
  public:
+  static constexpr std::string_view kTypeName = "fence";
+
   // Entries are only added, so a copy of the points stays valid as long as this object.
   struct Entry {
     Semaphore semaphore;
@@ -84,9 +86,7 @@ class FenceObject final : public RefCounted {
 Result<Fence> Fence::create(Points points) {
   auto* object = new (std::nothrow) FenceObject;
   if (object == nullptr) return Status(StatusCode::kResourceExhausted, "fence: no memory");
-  Fence fence;
-  fence.object_ = HandleRef<RefCounted>(handle_base(object));
-  object->release();  // the handles' reference stays
+  Fence fence = first_handle<Fence>(object);
   for (const Point& point : points) {
     HALYARD_RETURN_IF_ERROR(fence.object()->insert(point.semaphore(), point.value(), "create"));
   }
@@ -94,26 +94,27 @@ Result<Fence> Fence::create(Points points) {
 }
 
 Status Fence::insert(const Point& point) const {
-  if (!object_) return empty_handle("fence", "insert");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "insert"));
   return object()->insert(point.semaphore(), point.value(), "insert");
 }
 
 Status Fence::extend(const Fence& other) const {
-  if (!object_ || !other) return empty_handle("fence", "extend");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "extend"));
+  HALYARD_RETURN_IF_ERROR(check_handle(other, "extend"));
   for (const Point& point : other.points()) {
     HALYARD_RETURN_IF_ERROR(object()->insert(point.semaphore(), point.value(), "extend"));
   }
   return {};
 }
 
-std::size_t Fence::size() const noexcept { return object_ ? object()->size() : 0; }
+std::size_t Fence::size() const noexcept { return object() ? object()->size() : 0; }
 
 std::vector<Point> Fence::points() const {
-  return object_ ? object()->points() : std::vector<Point>();
+  return object() ? object()->points() : std::vector<Point>();
 }
 
 Result<bool> Fence::query() const {
-  if (!object_) return empty_handle("fence", "query");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "query"));
   bool reached = true;
   for (const Point& point : points()) {
     // query() polls the devices' progress; look() reports a reached value before a later failure.
@@ -126,12 +127,12 @@ Result<bool> Fence::query() const {
 }
 
 Status Fence::wait(Deadline deadline) const {
-  if (!object_) return empty_handle("fence", "wait");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "wait"));
   return wait_all(points(), deadline);
 }
 
 Status Fence::signal() const {
-  if (!object_) return empty_handle("fence", "signal");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "signal"));
   Status first;
   for (const Point& point : points()) {
     if (point.semaphore()->value_state(point.value()) == timeline::Semaphore::ValueState::kReached) {

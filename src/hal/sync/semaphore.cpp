@@ -15,33 +15,31 @@ void Registration::reset() noexcept {
   if (timeline::Registration* node = std::exchange(node_, nullptr); node != nullptr) node->drop();
 }
 
-Semaphore::Semaphore(timeline::Semaphore* object) noexcept : object_(handle_base(object)) {}
-
 Result<std::uint64_t> Semaphore::query() const {
-  if (!object_) return empty_handle("semaphore", "query");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "query"));
   return object()->query();
 }
 
 Status Semaphore::signal(std::uint64_t value) const {
-  if (!object_) return empty_handle("semaphore", "signal");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "signal"));
   return object()->signal(value);
 }
 
 Status Semaphore::post(std::uint64_t value) const {
-  if (!object_) return empty_handle("semaphore", "post");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "post"));
   return object()->post(value);
 }
 
 void Semaphore::fail(const Status& status) const {
-  if (object_) object()->fail(status);
+  if (object()) object()->fail(status);
 }
 
 void Semaphore::give_up(std::uint64_t value) const {
-  if (object_) object()->give_up(value);
+  if (object()) object()->give_up(value);
 }
 
 Status Semaphore::wait(std::uint64_t value, Deadline deadline) const {
-  if (!object_) return empty_handle("semaphore", "wait");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "wait"));
   return object()->wait(value, deadline);
 }
 
@@ -49,9 +47,9 @@ Result<Registration> Semaphore::on_reach_erased(std::uint64_t value, void* state
                                                 void (*call)(void*, const Status&),
                                                 void (*destroy)(void*),
                                                 CallbackThread thread) const {
-  if (!object_) {
+  if (Status status = check_handle(*this, "on_reach"); !status.ok()) {
     destroy(state);
-    return empty_handle("semaphore", "on_reach");
+    return status;
   }
   HALYARD_ASSIGN_OR_RETURN(timeline::Registration* const node,
                            timeline::Registration::create(*object(), value, {state, call, destroy},

@@ -23,55 +23,52 @@ Result<SharedTimeline> SharedTimelineObject::create(DeviceObject& device,
   if (object == nullptr) {
     return error(StatusCode::kResourceExhausted, "no memory for a timeline");
   }
-  SharedTimeline timeline(object);
-  object->release();  // the handles' reference stays
-  return timeline;
+  return first_handle<SharedTimeline>(object);
 }
 
-SharedTimeline::SharedTimeline(SharedTimelineObject* object) noexcept
-    : object_(handle_base(object)) {}
-
 Result<std::uint64_t> SharedTimeline::query() const {
-  if (!object_) return empty_handle("timeline", "query");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "query"));
   Result<std::uint64_t> value = object()->driver()->query();
   if (!value.ok()) return in_call(value.status(), *object(), "query");
   return value;
 }
 
 Status SharedTimeline::signal(std::uint64_t value) const {
-  if (!object_) return empty_handle("timeline", "signal");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "signal"));
   return in_call(object()->driver()->signal(value), *object(), "signal");
 }
 
 Status SharedTimeline::wait(std::uint64_t value, Deadline deadline) const {
-  if (!object_) return empty_handle("timeline", "wait");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "wait"));
   return in_call(object()->driver()->wait(value, deadline.resolve(Clock::steady())), *object(),
                  "wait");
 }
 
 Result<int> SharedTimeline::export_descriptor() const {
-  if (!object_) return empty_handle("timeline", "export_descriptor");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "export_descriptor"));
   Result<int> descriptor = object()->driver()->export_descriptor();
   if (!descriptor.ok()) return in_call(descriptor.status(), *object(), "export_descriptor");
   return descriptor;
 }
 
 Result<SharedTimeline> Device::create_shared_timeline(std::uint64_t initial) const {
-  if (!object_) return empty_handle("device", "create_shared_timeline");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "create_shared_timeline"));
   DeviceObject& self = *object();
-  Result<SharedTimeline> timeline =
-      SharedTimelineObject::create(self, self.driver()->create_shared_timeline(initial));
+  Result<SharedTimeline> timeline = SharedTimelineObject::create(
+      self, self.call(&DescriptorSharing::create_shared_timeline,
+                      "has no timelines that can be exported", initial));
   if (timeline.ok()) return timeline;
   return at(timeline.status(), "device {}: create_shared_timeline", self.name());
 }
 
 Result<SharedTimeline> Device::import_timeline(int descriptor) const {
-  if (!object_) return empty_handle("device", "import_timeline");
+  HALYARD_RETURN_IF_ERROR(check_handle(*this, "import_timeline"));
   DeviceObject& self = *object();
   Result<SharedTimeline> timeline =
       descriptor < 0
           ? error(StatusCode::kInvalidArgument, "descriptor {}", descriptor)
-          : SharedTimelineObject::create(self, self.driver()->import_timeline(descriptor));
+          : SharedTimelineObject::create(self, self.call(&DescriptorSharing::import_timeline,
+                                                         "imports no timelines", descriptor));
   if (timeline.ok()) return timeline;
   return at(timeline.status(), "device {}: import_timeline", self.name());
 }

@@ -16,6 +16,8 @@ namespace halyard::inline v0::hal {
 
 class SharedTimelineObject final : public RefCounted {
  public:
+  static constexpr std::string_view kTypeName = "timeline";
+
   // `made`: the timeline from the device's driver, or its error.
   static Result<SharedTimeline> create(DeviceObject& device, Result<Ref<SharedTimelineImpl>> made);
 
