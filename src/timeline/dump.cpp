@@ -89,7 +89,8 @@ void Queue::dump(std::string& text, const UnissuedSignals& unissued) noexcept {
     });
   }
   if (lines > kMaxLines) base::append(text, "    ... {} more\n", lines - kMaxLines);
-  if (!take_role()) return base::append(text, "    (being issued now)\n");
+  const IssuerRole role(*this, IssuerRole::Overtaken::kLeave);  // queues_mutex_ is held
+  if (!role) return base::append(text, "    (being issued now)\n");
   const auto show = [&](LaneTracker& lane, const char* kind) {
     lane.take_retire_role();
     const std::uint64_t last = lane.published();
@@ -114,7 +115,6 @@ void Queue::dump(std::string& text, const UnissuedSignals& unissued) noexcept {
   };
   if (lane_ != nullptr) show(*lane_, "lane");
   for (auto& lane : quarantined_) show(*lane, "quarantined lane");
-  if (release_role(/*may_retire=*/false)) schedule();  // queues_mutex_ is held
 }
 
 std::string Engine::describe_unissued(const Point& point) noexcept {

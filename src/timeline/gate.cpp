@@ -50,7 +50,7 @@ bool IssueSite::is_given_up() const noexcept {
 void IssueSite::retire(LaneTracker& other) noexcept { (void)other.try_retire(visit_); }
 
 void IssueSite::retire_own() noexcept {
-  (void)lane_.queue().mark_tail(visit_);
+  (void)lane_.queue().mark_tail();
   (void)lane_.try_retire(visit_);
 }
 

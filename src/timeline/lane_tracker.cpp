@@ -37,8 +37,9 @@ bool LaneTracker::try_retire(Visit& visit) noexcept {
   return true;
 }
 
-void LaneTracker::retire(Visit& visit) noexcept {
-  take_retire_role();
+void LaneTracker::retire_overtaken(Visit& visit) noexcept {
+  overtaken_.store(false, std::memory_order_seq_cst);
+  take_retire_role();  // not try_retire(): a retirer may have polled before we published
   retire_in_role(visit);
 }
 

@@ -41,8 +41,10 @@ class LaneTracker {
     Visit visit;
     return try_retire(visit);
   }
-  // Waits until no other thread retires this lane, then retires.
-  void retire(Visit& visit) noexcept;
+  // True if the device was faster than the issuer, which asks once it has released its own role,
+  // and then retires what no other thread has.
+  bool overtaken() const noexcept { return overtaken_.load(std::memory_order_seq_cst); }
+  void retire_overtaken(Visit& visit) noexcept;
 
   // On a lane that does not mark every submission: has a marker recorded after `sequence`, by this
   // thread or by the present issuer. The caller calls visible() again later. The second function

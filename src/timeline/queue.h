@@ -5,7 +5,7 @@
 // Ready submissions go to a lock-free inbox. A thread that takes the issuer role (one exchange,
 // never waited for) drains it: carry list first (what did not fit before), then the inbox, at most
 // kBound at a time. A thread that finds the role taken does nothing: the holder checks again after
-// it has released the role (rule 15).
+// it has released the role (rule 15). The role is an object: IssuerRole.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +32,7 @@ namespace halyard::inline v0::timeline {
 
 class Device;
 class Engine;
+class IssuerRole;
 class Queue;
 
 // Opens native lanes for a queue: one at the start, another when a lane is quarantined (rule 27).
@@ -132,6 +133,7 @@ class Queue final : public RefCounted, public WorkItem {
  private:
   friend class Engine;
   friend class IssueSite;
+  friend class IssuerRole;
   friend class LaneTracker;
   friend class Semaphore;
   friend class Submission;
@@ -177,21 +179,13 @@ class Queue final : public RefCounted, public WorkItem {
   bool grow() noexcept;
   void recycle(Submission& submission) noexcept;
 
-  // Issuing, under the role: queue_drain.cpp, then queue_issue.cpp.
   void run(bool shell) noexcept override;  // WorkItem
-  bool take_role() noexcept { return !role_.exchange(true, std::memory_order_seq_cst); }
-  // True if a submission was pushed meanwhile. With `may_retire`, retires overtaken submissions,
-  // which may find a loss; not under a lock of the engine.
-  [[nodiscard]] bool release_role(bool may_retire = true) noexcept {
-    Visit visit;
-    return release_role(visit, may_retire);
-  }
-  [[nodiscard]] bool release_role(Visit& visit, bool may_retire = true) noexcept;
-  // Drains and releases; with `direct`, issues that one first if nothing is queued before it.
-  void work_in_role(bool shell, Submission* direct, LanePoint* issued) noexcept;
-  // `visit`: of the native calls of one stretch under the role, as in the functions below.
-  std::size_t drain(std::size_t bound, Visit& visit) noexcept;
-  LanePoint issue_direct(Submission& submission, Visit& visit) noexcept;
+  // Drains again later, on another thread if one can be had.
+  void work_later(bool shell) noexcept;
+  // Issuing, under the role: queue_drain.cpp, then queue_issue.cpp.
+  bool accept(Submission& submission, LanePoint* issued) noexcept;
+  std::size_t drain(std::size_t bound) noexcept;
+  LanePoint issue_direct(Submission& submission) noexcept;
   Submission* next() noexcept;
   void take_inbox() noexcept;
   void push_back(Submission& submission) noexcept;
@@ -200,21 +194,21 @@ class Queue final : public RefCounted, public WorkItem {
   void hold(Submission& submission) noexcept;
   void unhold() noexcept;
   enum class Resolve { kReady, kFailed, kNeedsMarker, kHeld };
-  Resolve resolve(Submission& submission, std::size_t index, Visit& visit, Status& cause) noexcept;
-  bool may_issue(Submission& submission, std::size_t index, Visit& visit) noexcept;
-  void issue(std::size_t count, Visit& visit) noexcept;
-  std::uint64_t room(std::uint64_t wanted, Visit& visit) noexcept;
-  bool issue_part(Visit& visit) noexcept;
+  Resolve resolve(Submission& submission, std::size_t index, Status& cause) noexcept;
+  bool may_issue(Submission& submission, std::size_t index) noexcept;
+  void issue(std::size_t count) noexcept;
+  std::uint64_t room(std::uint64_t wanted) noexcept;
+  bool issue_part() noexcept;
   void start_host_call(Submission& submission) noexcept;
   void fail_issue(LaneTracker& lane, Submission& submission, const Status& cause,
                   const IssueResult& result) noexcept;
-  void publish(LaneTracker& lane, Submission& submission, Visit& visit) noexcept;
+  void publish(LaneTracker& lane, Submission& submission) noexcept;
   void note_issued_to_gate(LaneTracker& lane, Submission& submission) noexcept;
   void undo_gate(Submission& submission) noexcept;
   void publish_part(LaneTracker& lane, Submission& submission) noexcept;
-  void serve_marks(Visit& visit) noexcept;
-  bool mark_tail(Visit& visit) noexcept;
-  bool mark(Visit& visit) noexcept;
+  void serve_marks() noexcept;
+  bool mark_tail() noexcept;
+  bool mark() noexcept;
   // Records a marker at the lane's tail, if it has none. False: another thread has the role, or no
   // marker can be recorded. From any thread.
   bool try_mark(Visit& visit) noexcept;
@@ -269,6 +263,7 @@ class Queue final : public RefCounted, public WorkItem {
   base::Atomic<std::uint64_t> late_signals_{0}, late_semaphore_{0}, late_value_{0};
 
   // Under the role.
+  Visit* visit_ = nullptr;       // of the native calls of the thread that has the role
   Submission* carry_ = nullptr;  // ready, oldest first: what did not fit, then what was taken
   Submission* carry_tail_ = nullptr;
   Submission* held_submissions_ = nullptr;  // for a gate, or a marker on another lane; newest first
@@ -300,6 +295,48 @@ class Queue final : public RefCounted, public WorkItem {
 
   Queue* next_kept_ = nullptr;  // Engine::leak()
   bool kept_ = false;
+};
+
+// A queue's issuer role, from here to the end of the scope. False: another thread has it. Who
+// releases it schedules the queue if work was left for it meanwhile: an EffectScope is open.
+class [[nodiscard]] IssuerRole {
+ public:
+  // What to do on release with a submission that its lane has overtaken. Retiring may find a loss,
+  // so it is left to another thread under a lock of the engine.
+  enum class Overtaken : std::uint8_t { kRetire, kLeave };
+
+  explicit IssuerRole(Queue& queue, Overtaken overtaken = Overtaken::kRetire) noexcept
+      : IssuerRole(queue, own_visit_, overtaken) {}
+  // For a stretch of native calls that began before, or goes on after.
+  IssuerRole(Queue& queue, Visit& visit, Overtaken overtaken = Overtaken::kRetire) noexcept
+      : queue_(queue), visit_(visit), overtaken_(overtaken) {
+    (void)take();
+  }
+  ~IssuerRole() {
+    if (held_ && release()) queue_.schedule();
+  }
+  IssuerRole(const IssuerRole&) = delete;
+  IssuerRole& operator=(const IssuerRole&) = delete;
+
+  explicit operator bool() const noexcept { return held_; }
+
+  // Drains, and releases. With `direct`, issues that one first if nothing is queued before it.
+  void work(bool shell, Submission* direct = nullptr, LanePoint* issued = nullptr) noexcept;
+
+ private:
+  bool take() noexcept {
+    held_ = !queue_.role_.exchange(true, std::memory_order_seq_cst);
+    if (held_) queue_.visit_ = &visit_;
+    return held_;
+  }
+  // True if work was left meanwhile.
+  [[nodiscard]] bool release() noexcept;
+
+  Queue& queue_;
+  Visit own_visit_;
+  Visit& visit_;
+  const Overtaken overtaken_;
+  bool held_ = false;
 };
 
 }  // namespace halyard::inline v0::timeline

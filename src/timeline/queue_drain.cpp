@@ -6,6 +6,8 @@
 //     take role ── drain (<= kBound) ── release role ── check again: inbox, marks, loss, overtaken
 //                                            │
 //              others push to the inbox ─────┘   and leave it to the holder
+#include <algorithm>
+
 #include "base/format.h"
 #include "timeline/engine.h"
 #include "timeline/queue.h"
@@ -14,65 +16,68 @@ namespace halyard::inline v0::timeline {
 
 void Queue::run(bool shell) noexcept {
   scheduled_.store(false, std::memory_order_seq_cst);
-  if (take_role()) work_in_role(shell, nullptr, nullptr);
+  if (IssuerRole role{*this}) role.work(shell);
   leave();
 }
 
-void Queue::work_in_role(bool shell, Submission* direct, LanePoint* issued) noexcept {
-  std::size_t budget = kBound;
-  Visit visit;
-  if (direct != nullptr) {
-    take_inbox();
-    if (carry_ == nullptr && in_parts_ == nullptr && lane_ != nullptr && direct->gate_ == nullptr &&
-        direct->depth_ == 1 && room(1, visit) != 0) {
-      const LanePoint at = issue_direct(*direct, visit);
-      if (issued != nullptr) *issued = at;
-      if (!release_role(visit) || !take_role()) return;
-    } else {
-      if (!direct->listed_) list(*direct);
-      push_back(*direct);
-      backlog_.fetch_add(1, std::memory_order_relaxed);
-    }
-  }
-  for (;;) {
-    const std::size_t done = drain(budget, visit);
-    if (!release_role(visit)) return;
+void IssuerRole::work(bool shell, Submission* direct, LanePoint* issued) noexcept {
+  // If another thread takes the role between two drains, that thread checks again.
+  if (direct != nullptr && queue_.accept(*direct, issued) && !(release() && take())) return;
+  for (std::size_t budget = Queue::kBound;;) {
+    const std::size_t done = queue_.drain(budget);
+    if (!release()) return;
     budget -= std::max<std::size_t>(done, 1);
     if (budget == 0) break;
-    // If another thread has taken the role meanwhile, that thread checks again.
-    if (!take_role()) return;
+    if (!take()) return;
   }
-  visit.leave();
-  // Drain again later: on a shell, after this thread's other effects; for an outside caller, on the
-  // issue shell if a thread can run that.
-  if (shell || !engine_.work_source().ensure(base::Shell::kIssue).ok()) {
-    schedule();
+  visit_.leave();
+  queue_.work_later(shell);
+}
+
+bool IssuerRole::release() noexcept {
+  LaneTracker* lane = queue_.lane_.get();
+  const bool held_back = queue_.held_back_;
+  held_ = false;
+  queue_.role_.store(false, std::memory_order_seq_cst);
+  if (lane != nullptr && lane->overtaken()) [[unlikely]] {
+    if (overtaken_ == Overtaken::kLeave) return true;
+    lane->retire_overtaken(visit_);
+  }
+  return queue_.inbox_.load(std::memory_order_seq_cst) != nullptr ||
+         queue_.want_mark_.load(std::memory_order_seq_cst) != 0 ||
+         queue_.sweep_.load(std::memory_order_seq_cst) ||
+         queue_.retry_.load(std::memory_order_seq_cst) ||
+         // Work is held back and the lane has room. The thread that was to drain it, or freed the
+         // room, may have found the role taken, even by a thread that drains nothing.
+         (held_back && !queue_.busy_.load(std::memory_order_seq_cst));
+}
+
+// On a shell, after this thread's other effects; for an outside caller, on the issue shell if a
+// thread can run that.
+void Queue::work_later(bool shell) noexcept {
+  if (shell || !engine_.work_source().ensure(base::Shell::kIssue).ok()) return schedule();
+  enter();
+  if (scheduled_.exchange(true, std::memory_order_seq_cst)) {
+    leave();
   } else {
-    enter();
-    if (scheduled_.exchange(true, std::memory_order_seq_cst)) {
-      leave();
-    } else {
-      engine_.post(base::Shell::kIssue, *this);
-    }
+    engine_.post(base::Shell::kIssue, *this);
   }
 }
 
-bool Queue::release_role(Visit& visit, bool may_retire) noexcept {
-  LaneTracker* lane = lane_.get();
-  const bool held_back = held_back_;
-  role_.store(false, std::memory_order_seq_cst);
-  // The device was faster than its issuer: no thread has retired what we published late.
-  if (lane != nullptr && lane->overtaken_.load(std::memory_order_seq_cst)) [[unlikely]] {
-    if (!may_retire) return true;
-    lane->overtaken_.store(false, std::memory_order_seq_cst);
-    lane->retire(visit);  // not try_retire(): a retirer may have polled before we published
+// Issues a submission of which no other thread knows, or queues it behind others. True: issued, or
+// failed.
+bool Queue::accept(Submission& submission, LanePoint* issued) noexcept {
+  take_inbox();
+  if (carry_ == nullptr && in_parts_ == nullptr && lane_ != nullptr &&
+      submission.gate_ == nullptr && submission.depth_ == 1 && room(1) != 0) {
+    const LanePoint at = issue_direct(submission);
+    if (issued != nullptr) *issued = at;
+    return true;
   }
-  return inbox_.load(std::memory_order_seq_cst) != nullptr ||
-         want_mark_.load(std::memory_order_seq_cst) != 0 ||
-         sweep_.load(std::memory_order_seq_cst) || retry_.load(std::memory_order_seq_cst) ||
-         // Work is held back and the lane has room. The thread that was to drain it, or freed the
-         // room, may have found the role taken, even by a thread that drains nothing.
-         (held_back && !busy_.load(std::memory_order_seq_cst));
+  if (!submission.listed_) list(submission);
+  push_back(submission);
+  backlog_.fetch_add(1, std::memory_order_relaxed);
+  return false;
 }
 
 // Moves the inbox to the end of the carry list, oldest first.
@@ -159,10 +164,10 @@ void Queue::unhold() noexcept {
   }
 }
 
-std::size_t Queue::drain(std::size_t bound, Visit& visit) noexcept {
-  serve_marks(visit);
+std::size_t Queue::drain(std::size_t bound) noexcept {
+  serve_marks();
   if (sweep_.load(std::memory_order_relaxed)) [[unlikely]] {
-    visit.leave();  // releases what a lost device held
+    visit_->leave();  // releases what a lost device held
     check_for_loss();
   }
   if (retry_.load(std::memory_order_relaxed)) unhold();
@@ -171,7 +176,7 @@ std::size_t Queue::drain(std::size_t bound, Visit& visit) noexcept {
   std::uint64_t wanted = 1;  // native commands that the next one needs
   while (done < bound && (in_parts_ != nullptr || carry_ != nullptr ||
                           inbox_.load(std::memory_order_relaxed) != nullptr)) {
-    if (in_parts_ != nullptr ? !issue_part(visit) : room(wanted, visit) == 0) {
+    if (in_parts_ != nullptr ? !issue_part() : room(wanted) == 0) {
       take_inbox();  // a later check of the inbox must not find work that cannot be issued
       // The rest of a loss is left to the thread that reports it, which schedules the queue.
       held_back_ = in_parts_ == nullptr || !device_.lost();
@@ -179,7 +184,7 @@ std::size_t Queue::drain(std::size_t bound, Visit& visit) noexcept {
     }
     if (in_parts_ != nullptr) continue;
     const std::uint64_t limit = lane_ != nullptr ? lane_->limit_ : kBound;
-    std::uint64_t fits = room(wanted, visit);
+    std::uint64_t fits = room(wanted);
     std::size_t count = 0;
     edges_.shrink(0);
     wanted = 1;
@@ -196,14 +201,14 @@ std::size_t Queue::drain(std::size_t bound, Visit& visit) noexcept {
         submission->release();  // ended in the inbox
         continue;
       }
-      if (!may_issue(*submission, count, visit)) continue;
+      if (!may_issue(*submission, count)) continue;
       if (tracer_ != nullptr) [[unlikely]]
         submission->issued_ = tracer_->now();
       if (submission->host_call_ != nullptr) {
         start_host_call(*submission);
       } else if (submission->start_host_work_ != nullptr) {
         enter();
-        visit.leave();
+        visit_->leave();
         submission->start_host_work_(*submission);
       } else {
         batch_[count++] = submission;
@@ -214,10 +219,10 @@ std::size_t Queue::drain(std::size_t bound, Visit& visit) noexcept {
         fits -= std::min<std::uint64_t>(fits, in_parts ? fits : submission->depth_);
       }
     }
-    if (count != 0) issue(count, visit);
+    if (count != 0) issue(count);
   }
   if (done >= bound && (in_parts_ != nullptr || carry_ != nullptr)) held_back_ = true;
-  serve_marks(visit);
+  serve_marks();
   if (is_watched_.load(std::memory_order_relaxed) && lane_ != nullptr &&
       lane_->retired() < lane_->published()) [[unlikely]] {
     lane_->watch(lane_->published());
@@ -230,9 +235,9 @@ std::size_t Queue::drain(std::size_t bound, Visit& visit) noexcept {
 }
 
 // False: it has failed, or is held.
-bool Queue::may_issue(Submission& submission, std::size_t index, Visit& visit) noexcept {
+bool Queue::may_issue(Submission& submission, std::size_t index) noexcept {
   Status cause;
-  switch (resolve(submission, index, visit, cause)) {
+  switch (resolve(submission, index, cause)) {
     case Resolve::kReady:
       return true;
     case Resolve::kFailed:

@@ -13,7 +13,7 @@
 namespace halyard::inline v0::timeline {
 
 // Issues one submission, of which no other thread knows; its waits were reached or covered.
-LanePoint Queue::issue_direct(Submission& submission, Visit& visit) noexcept {
+LanePoint Queue::issue_direct(Submission& submission) noexcept {
   if (device_.lost()) {
     (void)submission.end(Submission::State::kParked, Submission::State::kFailed, device_.status());
     submission.release();
@@ -23,21 +23,21 @@ LanePoint Queue::issue_direct(Submission& submission, Visit& visit) noexcept {
   batch_[0] = &submission;
   edges_.shrink(0);
   first_edge_[0] = first_edge_[1] = 0;
-  if (submission.wait_count_ != 0 && !may_issue(submission, 0, visit)) return {};
+  if (submission.wait_count_ != 0 && !may_issue(submission, 0)) return {};
   const std::uint64_t sequence = lane_->issued_ + 1;
-  issue(1, visit);
+  issue(1);
   return lane_->issued_ == sequence ? LanePoint{lane_.get(), sequence} : LanePoint{};
 }
 
 // Returns how many native commands the lane takes now, at least `wanted`. At 0 the queue is busy
 // and will be kicked.
-std::uint64_t Queue::room(std::uint64_t wanted, Visit& visit) noexcept {
+std::uint64_t Queue::room(std::uint64_t wanted) noexcept {
   if (lane_ == nullptr || device_.lost())
     return std::max<std::uint64_t>(wanted, kBound);  // to be failed
   if (busy_.load(std::memory_order_relaxed)) return 0;
   LaneTracker& lane = *lane_;
   if (const std::uint64_t free = lane.free_depth(); free >= wanted) return free;
-  (void)lane.try_retire(visit);
+  (void)lane.try_retire(*visit_);
   if (const std::uint64_t free = lane.free_depth(); free >= wanted) return free;
   // Rule 16: the flag is stored before the depth is read again, and a retirer lowers the depth
   // before it reads the flag.
@@ -54,20 +54,19 @@ std::uint64_t Queue::room(std::uint64_t wanted, Visit& visit) noexcept {
 }
 
 // Issues the next part of the submission in parts. False: the lane has no room for a part now.
-bool Queue::issue_part(Visit& visit) noexcept {
+bool Queue::issue_part() noexcept {
   if (device_.lost()) return false;  // the loss ends it (check_for_loss)
-  if (room(1, visit) == 0) return false;
+  if (room(1) == 0) return false;
   batch_[0] = in_parts_;
   edges_.shrink(0);
   first_edge_[0] = first_edge_[1] = 0;
-  issue(1, visit);
+  issue(1);
   return !busy_.load(std::memory_order_relaxed);
 }
 
 // Checks every wait anew: reached, then failed, then promise. One of them holds, because a promise
 // is removed after its word has moved (rule 11).
-Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Visit& visit,
-                              Status& cause) noexcept {
+Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Status& cause) noexcept {
   first_edge_[index] = edges_.size();
   if (device_.lost()) return cause = device_.status(), Resolve::kFailed;
   if (lane_ == nullptr) {
@@ -100,8 +99,8 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Visit& 
       const std::uint64_t marker = promise->marker_for(sequence);
       if (marker == 0) {
         // Rule 20: where another thread has the role, the bit first; that one marks and kicks us.
-        const bool seen = promise->queue().try_mark(visit);
-        if (!seen) promise->queue().request_mark(mark_bit(), visit);
+        const bool seen = promise->queue().try_mark(*visit_);
+        if (!seen) promise->queue().request_mark(mark_bit(), *visit_);
         const bool marked = promise->marker_for(sequence) != 0;
         if (marked) continue;
         if (seen) retry();  // it was retired meanwhile
@@ -119,7 +118,7 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Visit& 
   }
   Resolve resolved = Resolve::kReady;
   if (submission.gate_ != nullptr) {
-    IssueSite site(*lane_, submission, edges_, visit);
+    IssueSite site(*lane_, submission, edges_, *visit_);
     const Gate::Answer answer = submission.gate_->ask(submission.payload_, site, cause);
     if (answer == Gate::Answer::kLater) resolved = Resolve::kHeld;
     if (answer == Gate::Answer::kFail) resolved = Resolve::kFailed;
@@ -130,7 +129,7 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Visit& 
 
 // Hands batch_[0, count) to the lane. Submissions that the lane does not take are put back in
 // order, or failed.
-void Queue::issue(std::size_t count, Visit& visit) noexcept {
+void Queue::issue(std::size_t count) noexcept {
   LaneTracker& lane = *lane_;
   Doorbell doorbell = Doorbell::kDefer;
   std::uint64_t depth = lane.issued_depth_;
@@ -179,7 +178,7 @@ void Queue::issue(std::size_t count, Visit& visit) noexcept {
   const std::uint64_t retired = lane.retired();
   const bool was_empty = lane.issued_ == retired;
   const std::span<const Issue> batch(issues_, count);
-  const IssueResult result = lane.native_for(batch, visit)->issue(batch, doorbell);
+  const IssueResult result = lane.native_for(batch, *visit_)->issue(batch, doorbell);
   assert(result.count <= count);
   for (std::size_t i = 0; i < result.count; ++i) {
     const Issue& issued = issues_[i];
@@ -203,7 +202,7 @@ void Queue::issue(std::size_t count, Visit& visit) noexcept {
       }
       in_parts_ = nullptr;
     }
-    publish(lane, *batch_[i], visit);
+    publish(lane, *batch_[i]);
   }
   if (result.count == count) return;
 
@@ -298,7 +297,7 @@ void Queue::fail_issue(LaneTracker& lane, Submission& submission, const Status& 
   submission.release();
 }
 
-void Queue::publish(LaneTracker& lane, Submission& submission, Visit& visit) noexcept {
+void Queue::publish(LaneTracker& lane, Submission& submission) noexcept {
   const std::uint64_t sequence = submission.place_.sequence;
   note_issued_to_gate(lane, submission);
   lane.note_waits(submission);
@@ -309,7 +308,7 @@ void Queue::publish(LaneTracker& lane, Submission& submission, Visit& visit) noe
     foreign |= submission.signals_[i].semaphore->publish(submission.signals_[i], lane);
   }
   // Another lane's work was released just now and will need a marker.
-  if (foreign && !lane.visible(sequence)) (void)mark(visit);
+  if (foreign && !lane.visible(sequence)) (void)mark();
   // From here on a retirer may end the submission.
   lane.publish(sequence);
   if (device_.hang_timeout() != 0) lane.watch(sequence);
@@ -327,10 +326,10 @@ void Queue::publish_part(LaneTracker& lane, Submission& submission) noexcept {
 
 // Records a marker at the tail of the lane. False: none can be recorded now, or the device is lost.
 // Held submissions and the completion shell ask again every Engine::kCheckInterval.
-bool Queue::mark(Visit& visit) noexcept {
+bool Queue::mark() noexcept {
   if (device_.lost()) return false;  // the native queue may be abandoned
   LaneTracker& lane = *lane_;
-  if (Status status = lane.native(visit, Calls::kEnqueue)->mark(); !status.ok()) {
+  if (Status status = lane.native(*visit_, Calls::kEnqueue)->mark(); !status.ok()) {
     if (status.code() != StatusCode::kResourceExhausted) device_.lose(status);
     return false;
   }
@@ -339,32 +338,29 @@ bool Queue::mark(Visit& visit) noexcept {
   return true;
 }
 
-void Queue::serve_marks(Visit& visit) noexcept {
+void Queue::serve_marks() noexcept {
   if (want_mark_.load(std::memory_order_seq_cst) == 0) return;
   const std::uint64_t bits = want_mark_.exchange(0, std::memory_order_seq_cst);
-  if (mark_tail(visit)) engine_.kick_marked(bits);
+  if (mark_tail()) engine_.kick_marked(bits);
 }
 
 // Under the role: true if the end of the issued work can be seen.
-bool Queue::mark_tail(Visit& visit) noexcept {
+bool Queue::mark_tail() noexcept {
   if (device_.lost()) return false;  // the end of the lane notifies all queues (notify_others)
-  return lane_ == nullptr || lane_->visible(lane_->issued_) || mark(visit);
+  return lane_ == nullptr || lane_->visible(lane_->issued_) || mark();
 }
 
 bool Queue::try_mark(Visit& visit) noexcept {
   EffectScope scope(engine_, EffectScope::Mode::kDefer);
-  if (!take_role()) return false;
-  const bool seen = mark_tail(visit);
-  if (release_role(visit)) schedule();
-  return seen;
+  const IssuerRole role(*this, visit);
+  return role && mark_tail();
 }
 
 void Queue::request_mark(std::uint64_t bit, Visit& visit) noexcept {
   EffectScope scope(engine_, EffectScope::Mode::kDefer);
   want_mark_.fetch_or(bit, std::memory_order_seq_cst);
-  if (!take_role()) return;  // its holder reads want_mark before and after it releases the role
-  serve_marks(visit);
-  if (release_role(visit)) schedule();
+  // The holder of the role reads want_mark before and after it releases the role.
+  if (const IssuerRole role{*this, visit}) serve_marks();
 }
 
 }  // namespace halyard::inline v0::timeline

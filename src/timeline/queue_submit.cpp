@@ -304,13 +304,12 @@ Status Queue::submit(Submission& submission, const SubmitOptions& options, Submi
     submission.doorbell_ = Doorbell::kRing;
     issued = nullptr;
   }
-  if (!submission.on_host() && take_role()) {
+  if (!submission.on_host()) {
     // No other thread knows of it yet: no inbox, no list.
-    work_in_role(false, &submission, issued);
-  } else {
-    list(submission);
-    make_ready(submission);
+    if (IssuerRole role{*this}) return role.work(false, &submission, issued), Status();
   }
+  list(submission);
+  make_ready(submission);
   return {};
 }
 
@@ -385,21 +384,20 @@ void Queue::unlist(Submission& submission) noexcept {
 }
 
 bool Queue::retire_ended() noexcept {
-  if (!take_role()) return true;
+  const IssuerRole role(*this);
+  if (!role) return true;
   bool busy = carry_ != nullptr || in_parts_ != nullptr;
-  Visit visit;
   if (lane_ != nullptr) {
     // Perhaps no thread waits for the last ones; without a marker their end would never be seen.
-    (void)mark_tail(visit);
-    (void)lane_->try_retire(visit);
+    (void)mark_tail();
+    (void)lane_->try_retire(*visit_);
     busy |= lane_->published() != lane_->retired();
   }
   // Work in front of a dead wait still runs.
   for (const auto& lane : quarantined_) {
-    (void)lane->try_retire(visit);
+    (void)lane->try_retire(*visit_);
     busy |= lane->retired() < lane->in_front();
   }
-  if (release_role(visit)) schedule();
   return busy;
 }
 
@@ -425,11 +423,11 @@ void Queue::close(const Status& cause) noexcept {
 bool Queue::reopen(std::string name) {
   EffectScope scope(engine_, EffectScope::Mode::kDefer);
   // In this order, as in wait_idle().
-  if (has_unissued() || in_flight() || !take_role()) return false;
-  const bool whole = lane_ != nullptr && quarantined_.empty();
-  if (release_role()) schedule();
+  if (has_unissued() || in_flight()) return false;
+  if (const IssuerRole role(*this); !role || lane_ == nullptr || !quarantined_.empty())
+    return false;
   // A user's handle of a submission keeps the queue.
-  if (!whole || !unique()) return false;
+  if (!unique()) return false;
   late_signals_.store(0, std::memory_order_relaxed);
   is_watched_.store(false, std::memory_order_relaxed);
   engine_.rename(*this, std::move(name));
@@ -439,23 +437,24 @@ bool Queue::reopen(std::string name) {
 
 void Queue::watch() noexcept {
   EffectScope scope(engine_, EffectScope::Mode::kDefer);
-  if (!take_role()) return;
+  const IssuerRole role(*this);
+  if (!role) return;
   const auto watch = [](LaneTracker& lane, std::uint64_t last) {
     if (lane.retired() < last && !lane.watched_.load(std::memory_order_acquire)) lane.watch(last);
   };
   if (lane_ != nullptr) watch(*lane_, lane_->published());
   for (const auto& lane : quarantined_) watch(*lane, lane->in_front());
-  if (release_role()) schedule();
 }
 
 void Queue::watch_dropped() noexcept {
   EffectScope scope(engine_, EffectScope::Mode::kDefer);
-  if (!has_unissued() && take_role()) {
-    const bool is_idle = carry_ == nullptr && inbox_.load(std::memory_order_relaxed) == nullptr &&
-                         (lane_ == nullptr || lane_->retired() == lane_->published());
+  if (!has_unissued()) {
     // The last handle may be dropped where a lane is retired.
-    if (release_role(/*may_retire=*/false)) schedule();
-    if (is_idle) return;
+    const IssuerRole role(*this, IssuerRole::Overtaken::kLeave);
+    if (role && carry_ == nullptr && inbox_.load(std::memory_order_relaxed) == nullptr &&
+        (lane_ == nullptr || lane_->retired() == lane_->published())) {
+      return;
+    }
   }
   is_watched_.store(true, std::memory_order_seq_cst);
   retry();
@@ -466,9 +465,9 @@ bool Queue::idle() noexcept {
     // A closed queue is not notified of a loss, and something may have been issued until it was
     // closed.
     EffectScope scope(engine_, EffectScope::Mode::kDefer);
-    if (!take_role()) return false;
+    const IssuerRole role(*this);
+    if (!role) return false;
     check_for_loss();
-    if (release_role()) schedule();
   }
   if (in_flight() || held_count_.load(std::memory_order_acquire) != 0) return false;
   if (lane_ != nullptr && !lane_->quiet()) return false;

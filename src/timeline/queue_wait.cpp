@@ -15,10 +15,9 @@ namespace halyard::inline v0::timeline {
 void Queue::flush() noexcept {
   EffectScope scope(engine_, EffectScope::Mode::kRun);
   request_mark(kQuietMark);
-  if (take_role()) {
+  if (const IssuerRole role(*this); role && lane_ != nullptr) {
     // Also retires work that no thread waits for, which releases what that kept alive.
-    if (lane_ != nullptr) (void)lane_->try_retire();
-    (void)release_role();
+    (void)lane_->try_retire();
   }
   schedule();
 }
@@ -59,7 +58,7 @@ bool Queue::wait_here(Nanoseconds until, F&& next_step) noexcept {
     });
     // Arms the lane for work in flight. For anything else another thread wakes this one.
     PinnedLanePoint lane;
-    if (EffectScope scope(engine_, EffectScope::Mode::kDefer); take_role()) {
+    if (EffectScope scope(engine_, EffectScope::Mode::kDefer); const IssuerRole role{*this}) {
       LanePoint at;
       if (lane_ != nullptr) at = {lane_.get(), lane_->published()};
       for (auto& old : quarantined_) {
@@ -67,7 +66,6 @@ bool Queue::wait_here(Nanoseconds until, F&& next_step) noexcept {
         at = {old, old->in_front()};
       }
       lane = PinnedLanePoint(at);
-      if (release_role()) schedule();
     }
     const std::uint64_t sequence = lane.sequence();
     const bool running = lane && lane->retired() < sequence;
@@ -152,10 +150,7 @@ Status Queue::wait_for_room(Deadline deadline) noexcept {
       {
         // Retiring makes room in the lane; the caller may drain into it.
         EffectScope scope(engine_, EffectScope::Mode::kRun);
-        if (take_role()) {
-          if (lane_ != nullptr) (void)lane_->try_retire();
-          if (release_role()) schedule();
-        }
+        if (const IssuerRole role(*this); role && lane_ != nullptr) (void)lane_->try_retire();
       }
       return ended() || has_room() ? NextStep::kDone : NextStep::kSleep;
     });
