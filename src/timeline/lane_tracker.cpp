@@ -56,10 +56,10 @@ void LaneTracker::retire_in_role(Visit& visit) noexcept {
 void LaneTracker::notify_room() noexcept {
   // Rule 16: the issuer stored `busy` before it re-read the depth; this thread lowered the depth
   // before this load. A native queue that was busy is asked again only after something has ended.
-  if (queue_.busy_.load(std::memory_order_seq_cst) &&
-      depth_in_flight() <= queue_.room_at_.load(std::memory_order_relaxed) &&
-      queue_.refused_at_.load(std::memory_order_relaxed) != retired() &&
-      queue_.busy_.exchange(false, std::memory_order_seq_cst)) {
+  if (busy_.load(std::memory_order_seq_cst) &&
+      depth_in_flight() <= room_at_.load(std::memory_order_relaxed) &&
+      refused_at_.load(std::memory_order_relaxed) != retired() &&
+      busy_.exchange(false, std::memory_order_seq_cst)) {
     queue_.schedule();
   }
 }
@@ -82,7 +82,7 @@ Status LaneTracker::advance(Visit& visit, std::uint64_t enough) noexcept {
     // role. If the issuer has read it already, the load of the role acquires the issuer's
     // publication: `published_` is a release store, outside the order of seq_cst accesses.
     overtaken_.store(true, std::memory_order_seq_cst);
-    (void)queue_.role_.load(std::memory_order_seq_cst);
+    (void)queue_.is_issuing();
     end = published_.load(std::memory_order_acquire);
   }
   const std::uint64_t alive = dead_from_.load(std::memory_order_relaxed) - 1;
@@ -97,7 +97,7 @@ Status LaneTracker::advance(Visit& visit, std::uint64_t enough) noexcept {
     const Entry& passed = entry(++at);
     if (at < through) __builtin_prefetch(entry(at + 1).submission);
     if (passed.is_part) continue;
-    if (passed.submission->kept_in_flight_) [[unlikely]] {
+    if (passed.submission->is_kept_in_flight()) [[unlikely]] {
       release_held(at);  // its issue failed after native calls had been made (rule 10)
     } else {
       passed.submission->complete();
@@ -119,7 +119,7 @@ Status LaneTracker::advance(Visit& visit, std::uint64_t enough) noexcept {
 bool LaneTracker::edges_are_complete(std::uint64_t before, Visit& visit) noexcept {
   const Entry& next = entry(before + 1);
   const Submission& submission = *next.submission;
-  if (submission.kept_in_flight_) return true;
+  if (submission.is_kept_in_flight()) return true;
   return submission.all_edges([&](const LanePoint& edge) {
     const auto& [lane, sequence] = edge;
     if (lane->is_complete(sequence)) return true;
@@ -158,9 +158,7 @@ void LaneTracker::set_retired(std::uint64_t sequence) noexcept {
 
 void LaneTracker::release_held(std::uint64_t sequence) noexcept {
   if (entry(sequence).is_part) return;
-  Submission& submission = *entry(sequence).submission;
-  submission.release_half();
-  submission.release();
+  entry(sequence).submission->release_kept();
 }
 
 void LaneTracker::close(const Status& cause) noexcept {

@@ -45,6 +45,8 @@ class LaneTracker {
   // and then retires what no other thread has.
   bool overtaken() const noexcept { return overtaken_.load(std::memory_order_seq_cst); }
   void retire_overtaken(Visit& visit) noexcept;
+  // It is full: work is held back until notify_room().
+  bool is_busy() const noexcept { return busy_.load(std::memory_order_seq_cst); }
 
   // On a lane that does not mark every submission: has a marker recorded after `sequence`, by this
   // thread or by the present issuer. The caller calls visible() again later. The second function
@@ -55,6 +57,10 @@ class LaneTracker {
   bool visible(std::uint64_t sequence) const noexcept {
     return marks_all_ || marked_.load(std::memory_order_acquire) >= sequence;
   }
+
+  // The first sequence >= `sequence` that has a marker. 0 if no such marker exists or `sequence`
+  // has been retired; the caller distinguishes the two by retired().
+  std::uint64_t marker_for(std::uint64_t sequence) noexcept;
 
   // Offers the calling thread's time to the device (NativeQueue::help), and has the lane marked.
   // False: there is nothing to run now, and nothing new to see.
@@ -85,6 +91,9 @@ class LaneTracker {
   bool is_dead(std::uint64_t sequence) const noexcept {
     return sequence >= dead_from_.load(std::memory_order_acquire);
   }
+
+  // True only if an entry waits for `at`, or for more of its lane.
+  bool waited_for(const LanePoint& at) const noexcept;
 
   // QueueCapabilities::poll_time.
   Nanoseconds poll_time() const noexcept { return poll_time_; }
@@ -121,8 +130,7 @@ class LaneTracker {
   LaneTracker(Queue& queue, NativeQueue& native) noexcept;
 
   friend class Engine;
-  friend class IssueSite;
-  friend class Queue;
+  friend class Issuer;
 
   struct Entry {
     Submission* submission = nullptr;
@@ -185,15 +193,9 @@ class LaneTracker {
   std::uint64_t in_front() const noexcept { return dead_from_.load(std::memory_order_acquire) - 1; }
   // Precondition: `sequence` is dead.
   Status why_dead(std::uint64_t sequence) const noexcept;
-  // The first sequence >= `sequence` that has a marker. 0 if no such marker exists or `sequence`
-  // has been retired; the caller distinguishes the two by retired().
-  std::uint64_t marker_for(std::uint64_t sequence) noexcept;
-
   // Under the issuer role: remembers which lanes of its own device the last entry waits for.
   void note_waits(const Submission& submission) noexcept;
   void note_wait(const LanePoint& other) noexcept;
-  // True only if an entry waits for `at`, or for more of its lane.
-  bool waited_for(const LanePoint& at) const noexcept;
 
   Queue& queue_;
   NativeQueue& native_;
@@ -217,6 +219,14 @@ class LaneTracker {
   base::Atomic<std::uint64_t> retired_{0};
   base::Atomic<std::uint64_t> retired_depth_{0};
   base::Atomic<bool> overtaken_{false};
+  // While it is set no work is issued. It is lowered, and the queue is kicked, once no more than
+  // `room_at_` native commands are in flight. That is stored before the flag.
+  base::Atomic<bool> busy_{false};
+  base::Atomic<std::uint64_t> room_at_{0};
+  // Sequence retired when the native queue last refused work; kNotRefused while the in-flight limit
+  // is the reason.
+  static constexpr std::uint64_t kNotRefused = ~std::uint64_t{0};
+  base::Atomic<std::uint64_t> refused_at_{kNotRefused};
   std::uint64_t passed_ = 0;  // under the retire role: how far the native queue is known to be
   base::Atomic<bool> unsure_{false};  // it has passed what edges_are_complete() holds up
   base::Atomic<std::uint32_t> pins_{0};

@@ -16,8 +16,10 @@
 // is on, and user's handle.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -70,11 +72,14 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   }
   void* payload() noexcept { return payload_; }
 
+  std::span<const WaitNode> waits() const noexcept { return {waits_, wait_count_}; }
+  std::span<const SignalNode> signals() const noexcept { return {signals_, signal_count_}; }
+
   // Calls fn(const LanePoint&) for each native wait until it returns false, which is returned then.
   template <class F>
   bool all_edges(F&& fn) const {
-    for (std::uint32_t i = 0; i < wait_count_; ++i) {
-      if (waits_[i].edge && !fn(waits_[i].edge.at())) return false;
+    for (const WaitNode& wait : waits()) {
+      if (wait.edge && !fn(wait.edge.at())) return false;
     }
     return !hidden_edge_ || fn(hidden_edge_.at());
   }
@@ -138,30 +143,51 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   void retain_for_user() noexcept;
   void release_for_user() noexcept;
 
- private:
-  friend class Queue;
-  friend class LaneTracker;
-  friend class Semaphore;
-  friend class Engine;
-  friend class IssueSite;
+  // --- for semaphores and lanes ----------------------------------------------------------------
 
-  static constexpr std::uintptr_t kStateMask = 7;  // records are aligned to 8
-
-  void run(bool shell) noexcept override;  // the failure, or the host call
-
+  const LanePoint& place() const noexcept { return place_; }  // once issued
+  bool on_host() const noexcept { return host_call_ != nullptr || start_host_work_ != nullptr; }
+  // Popped from a semaphore: one of its waits is met.
+  void wait_met() noexcept;
   // Ends in failure; the winner passes it on through the effects. False: it was not in `from`.
   bool end(State from, State to, const Status& cause) noexcept;
-  void wait_met() noexcept;
-  bool on_host() const noexcept { return host_call_ != nullptr || start_host_work_ != nullptr; }
   void complete() noexcept;  // issued or issuing -> complete: signals
-  void end_check() noexcept;
-  void pass_on_failure() noexcept;
-  void finish() noexcept;
+  // It has failed, but its lane may still touch what it uses, which the second one then releases.
+  bool is_kept_in_flight() const noexcept { return kept_in_flight_; }
+  void release_kept() noexcept {
+    release_half();
+    release();
+  }
+  void unbind() noexcept;  // from the lanes it waits on
+  // IssueSite::wait_for.
+  void hide_edge(const LanePoint& at) noexcept {
+    assert(!hidden_edge_);
+    hidden_edge_ = PinnedLanePoint(at);
+  }
+
+  // What it does while it is not issued, for a dump: "parked".
+  const char* describe_state() const noexcept;
   // The condition for which its gate holds it back; empty: none.
   std::string describe_gate() const noexcept {
     const bool described = gate_ != nullptr && gate_->describe != nullptr;
     return described ? gate_->describe(payload_) : std::string();
   }
+
+  Submission* next = nullptr;  // in the list of the one who has it: pool, inbox or issuer
+
+ private:
+  friend class Issuer;
+  friend class Queue;
+  friend class SubmissionPool;
+
+  static constexpr std::uintptr_t kStateMask = 7;  // records are aligned to 8
+
+  void run(bool shell) noexcept override;  // the failure, or the host call
+
+  void reset() noexcept;  // to an empty one
+  void end_check() noexcept;
+  void pass_on_failure() noexcept;
+  void finish() noexcept;
   // Called before it fails: its lane may still use its payload. If it failed while being issued it
   // is held already, and another thread may read the flag now.
   void hold() noexcept {
@@ -171,7 +197,6 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
     if (half_done_.exchange(true, std::memory_order_acq_rel)) release_payload();
   }
   void release_payload() noexcept;  // of the payload, and of the lanes it waits on
-  void unbind() noexcept;  // from the lanes it waits on
   // While tracing (trace.cpp).
   void begin_trace(trace::Tracer& tracer) noexcept;
   void end_trace(trace::Record::Outcome outcome) noexcept;
@@ -191,12 +216,11 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   base::Atomic<std::uint32_t> unmet_{0};
   base::Atomic<std::uint32_t> references_{0};
   Queue* queue_ = nullptr;
-  LanePoint place_;             // once issued
-  Submission* next_ = nullptr;  // inbox, carry list or free list
+  LanePoint place_;
   Doorbell doorbell_ = Doorbell::kRing;
   bool listed_ = false;          // among the queue's unissued; changed by the owner of its progress
   bool own_thread_ = false;      // of a host call
-  bool kept_in_flight_ = false;  // it has failed, but its lane may still touch what it uses
+  bool kept_in_flight_ = false;
   // Set by whichever happens first: its failure was passed on, or its lane passed it. The other one
   // then releases the payload.
   base::Atomic<bool> half_done_{false};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Queue: from the inbox to a batch for the lane (queue_issue.cpp). Everything here runs under the
+// Issuer: from the inbox to a batch for the lane (issuer.cpp). Everything here runs under the
 // issuer role, on whatever thread took it:
 //
 //     take role ── drain (<= kBound) ── release role ── check again: inbox, marks, loss, overtaken
@@ -10,63 +10,42 @@
 
 #include "base/format.h"
 #include "timeline/engine.h"
+#include "timeline/issuer.h"
 #include "timeline/queue.h"
 
 namespace halyard::inline v0::timeline {
 
-void Queue::run(bool shell) noexcept {
-  scheduled_.store(false, std::memory_order_seq_cst);
-  if (IssuerRole role{*this}) role.work(shell);
-  leave();
-}
-
 void IssuerRole::work(bool shell, Submission* direct, LanePoint* issued) noexcept {
   // If another thread takes the role between two drains, that thread checks again.
-  if (direct != nullptr && queue_.accept(*direct, issued) && !(release() && take())) return;
-  for (std::size_t budget = Queue::kBound;;) {
-    const std::size_t done = queue_.drain(budget);
+  if (direct != nullptr && issuer_.accept(*direct, issued) && !(release() && take())) return;
+  for (std::size_t budget = Issuer::kBound;;) {
+    const std::size_t done = issuer_.drain(budget);
     if (!release()) return;
     budget -= std::max<std::size_t>(done, 1);
     if (budget == 0) break;
     if (!take()) return;
   }
   visit_.leave();
-  queue_.work_later(shell);
+  issuer_.queue_.work_later(shell);
 }
 
 bool IssuerRole::release() noexcept {
-  LaneTracker* lane = queue_.lane_.get();
-  const bool held_back = queue_.held_back_;
+  LaneTracker* const lane = issuer_.lane_.get();
+  const bool held_back = issuer_.held_back_;
   held_ = false;
-  queue_.role_.store(false, std::memory_order_seq_cst);
+  issuer_.inbox_.release_role();
   if (lane != nullptr && lane->overtaken()) [[unlikely]] {
     if (overtaken_ == Overtaken::kLeave) return true;
     lane->retire_overtaken(visit_);
   }
-  return queue_.inbox_.load(std::memory_order_seq_cst) != nullptr ||
-         queue_.want_mark_.load(std::memory_order_seq_cst) != 0 ||
-         queue_.sweep_.load(std::memory_order_seq_cst) ||
-         queue_.retry_.load(std::memory_order_seq_cst) ||
-         // Work is held back and the lane has room. The thread that was to drain it, or freed the
-         // room, may have found the role taken, even by a thread that drains nothing.
-         (held_back && !queue_.busy_.load(std::memory_order_seq_cst));
-}
-
-// On a shell, after this thread's other effects; for an outside caller, on the issue shell if a
-// thread can run that.
-void Queue::work_later(bool shell) noexcept {
-  if (shell || !engine_.work_source().ensure(base::Shell::kIssue).ok()) return schedule();
-  enter();
-  if (scheduled_.exchange(true, std::memory_order_seq_cst)) {
-    leave();
-  } else {
-    engine_.post(base::Shell::kIssue, *this);
-  }
+  // Where work is held back and the lane has room, the thread that was to drain it, or freed the
+  // room, may have found the role taken, even by a thread that drains nothing.
+  return issuer_.inbox_.has_work() || (held_back && (lane == nullptr || !lane->is_busy()));
 }
 
 // Issues a submission of which no other thread knows, or queues it behind others. True: issued, or
 // failed.
-bool Queue::accept(Submission& submission, LanePoint* issued) noexcept {
+bool Issuer::accept(Submission& submission, LanePoint* issued) noexcept {
   take_inbox();
   if (carry_ == nullptr && in_parts_ == nullptr && lane_ != nullptr &&
       submission.gate_ == nullptr && submission.depth_ == 1 && room(1) != 0) {
@@ -74,108 +53,104 @@ bool Queue::accept(Submission& submission, LanePoint* issued) noexcept {
     if (issued != nullptr) *issued = at;
     return true;
   }
-  if (!submission.listed_) list(submission);
+  if (!submission.listed_) queue_.list(submission);
   push_back(submission);
-  backlog_.fetch_add(1, std::memory_order_relaxed);
   return false;
 }
 
 // Moves the inbox to the end of the carry list, oldest first.
-void Queue::take_inbox() noexcept {
-  if (inbox_.load(std::memory_order_relaxed) == nullptr) return;
-  Submission* const newest = inbox_.exchange(nullptr, std::memory_order_seq_cst);
+void Issuer::take_inbox() noexcept {
+  Submission* const newest = inbox_.take_submissions();
   Submission* oldest = nullptr;
   for (Submission* at = newest; at != nullptr;) {
-    Submission* older = at->next_;
-    at->next_ = oldest;
+    Submission* older = at->next;
+    at->next = oldest;
     oldest = at;
     at = older;
   }
   if (oldest == nullptr) return;
-  (carry_ == nullptr ? carry_ : carry_tail_->next_) = oldest;
+  (carry_ == nullptr ? carry_ : carry_tail_->next) = oldest;
   carry_tail_ = newest;
 }
 
-void Queue::push_back(Submission& submission) noexcept {
-  submission.next_ = nullptr;
-  (carry_ == nullptr ? carry_ : carry_tail_->next_) = &submission;
+void Issuer::push_back(Submission& submission) noexcept {
+  submission.next = nullptr;
+  (carry_ == nullptr ? carry_ : carry_tail_->next) = &submission;
   carry_tail_ = &submission;
+  inbox_.add_to_backlog();
 }
 
-void Queue::push_front(Submission& submission) noexcept {
+void Issuer::push_front(Submission& submission) noexcept {
   if (carry_ == nullptr) carry_tail_ = &submission;
-  submission.next_ = carry_;
+  submission.next = carry_;
   carry_ = &submission;
+  inbox_.add_to_backlog();
 }
 
-Submission* Queue::next() noexcept {
+Submission* Issuer::next() noexcept {
   if (carry_ == nullptr) take_inbox();
   Submission* submission = carry_;
   if (submission == nullptr) return nullptr;
-  carry_ = submission->next_;
+  carry_ = submission->next;
   // Thousands that were parked are in no near cache; prefetch the next while this one is handled.
   if (carry_ != nullptr) {
     __builtin_prefetch(&carry_->state_);
     __builtin_prefetch(&carry_->inline_waits_[0].key);
     __builtin_prefetch(&carry_->inline_signals_[0].key);
   }
-  backlog_.fetch_sub(1, std::memory_order_seq_cst);
+  inbox_.take_from_backlog();
   return submission;
 }
 
 // Puts it in front of everything that is ready.
-void Queue::put_back(Submission& submission) noexcept {
+void Issuer::put_back(Submission& submission) noexcept {
   undo_gate(submission);
   submission.unbind();
-  if (!submission.listed_) list(submission);
+  if (!submission.listed_) queue_.list(submission);
   push_front(submission);
-  backlog_.fetch_add(1, std::memory_order_relaxed);
   submission.store(Submission::State::kParked);
 }
 
 // Sets it aside until retry(). To all other threads it is parked.
-void Queue::hold(Submission& submission) noexcept {
+void Issuer::hold(Submission& submission) noexcept {
   submission.unbind();
-  if (!submission.listed_) list(submission);
-  submission.next_ = held_submissions_;
+  if (!submission.listed_) queue_.list(submission);
+  submission.next = held_submissions_;
   held_submissions_ = &submission;
-  held_count_.fetch_add(1, std::memory_order_relaxed);
+  queue_.add_held();
   submission.store(Submission::State::kParked);
-  if (engine_.held_count_.fetch_add(1, std::memory_order_acq_rel) == 0) {
-    engine_.work_source().wake(base::Shell::kCompletion);
-  }
+  engine_.add_held();
   // Closed while it was being issued: no thread asks its gate again, nor fails it.
-  if (refuses_.load(std::memory_order_seq_cst)) [[unlikely]] {
-    (void)submission.end(Submission::State::kParked, Submission::State::kCancelled, closed_);
-    retry();
+  if (queue_.is_closed()) [[unlikely]] {
+    (void)submission.end(Submission::State::kParked, Submission::State::kCancelled,
+                         queue_.why_closed());
+    queue_.retry();
   }
 }
 
 // Puts the held submissions in front of everything that is ready, the oldest first.
-void Queue::unhold() noexcept {
-  (void)retry_.exchange(false, std::memory_order_seq_cst);  // as sweep_ in check_for_loss()
+void Issuer::unhold() noexcept {
+  inbox_.take_retry();
   while (held_submissions_ != nullptr) {
     Submission& submission = *held_submissions_;
-    held_submissions_ = submission.next_;
-    backlog_.fetch_add(1, std::memory_order_relaxed);
+    held_submissions_ = submission.next;
     push_front(submission);
-    held_count_.fetch_sub(1, std::memory_order_relaxed);
-    engine_.held_count_.fetch_sub(1, std::memory_order_acq_rel);
+    queue_.drop_held();
+    engine_.drop_held();
   }
 }
 
-std::size_t Queue::drain(std::size_t bound) noexcept {
+std::size_t Issuer::drain(std::size_t bound) noexcept {
   serve_marks();
-  if (sweep_.load(std::memory_order_relaxed)) [[unlikely]] {
+  if (inbox_.wants_sweep()) [[unlikely]] {
     visit_->leave();  // releases what a lost device held
     check_for_loss();
   }
-  if (retry_.load(std::memory_order_relaxed)) unhold();
+  if (inbox_.wants_retry()) unhold();
   std::size_t done = 0;
   held_back_ = false;
   std::uint64_t wanted = 1;  // native commands that the next one needs
-  while (done < bound && (in_parts_ != nullptr || carry_ != nullptr ||
-                          inbox_.load(std::memory_order_relaxed) != nullptr)) {
+  while (done < bound && (in_parts_ != nullptr || carry_ != nullptr || inbox_.has_submissions())) {
     if (in_parts_ != nullptr ? !issue_part() : room(wanted) == 0) {
       take_inbox();  // a later check of the inbox must not find work that cannot be issued
       // The rest of a loss is left to the thread that reports it, which schedules the queue.
@@ -193,7 +168,6 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
       if (in_parts ? count != 0 : submission->depth_ > fits) {
         wanted = in_parts ? 1 : submission->depth_;
         push_front(*submission);
-        backlog_.fetch_add(1, std::memory_order_relaxed);
         break;
       }
       ++done;
@@ -202,12 +176,12 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
         continue;
       }
       if (!may_issue(*submission, count)) continue;
-      if (tracer_ != nullptr) [[unlikely]]
-        submission->issued_ = tracer_->now();
+      if (trace::Tracer* const tracer = queue_.tracer(); tracer != nullptr) [[unlikely]]
+        submission->issued_ = tracer->now();
       if (submission->host_call_ != nullptr) {
         start_host_call(*submission);
       } else if (submission->start_host_work_ != nullptr) {
-        enter();
+        queue_.enter();
         visit_->leave();
         submission->start_host_work_(*submission);
       } else {
@@ -223,19 +197,16 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
   }
   if (done >= bound && (in_parts_ != nullptr || carry_ != nullptr)) held_back_ = true;
   serve_marks();
-  if (is_watched_.load(std::memory_order_relaxed) && lane_ != nullptr &&
-      lane_->retired() < lane_->published()) [[unlikely]] {
+  if (queue_.is_watched() && lane_ != nullptr && lane_->retired() < lane_->published())
+      [[unlikely]] {
     lane_->watch(lane_->published());
   }
-  // A thread that waits for room counts itself before it reads the backlog, lowered before this.
-  if (done != 0 && room_waiters_.load(std::memory_order_seq_cst) != 0) [[unlikely]] {
-    wake_waiting();
-  }
+  if (done != 0) queue_.note_room();
   return done;
 }
 
 // False: it has failed, or is held.
-bool Queue::may_issue(Submission& submission, std::size_t index) noexcept {
+bool Issuer::may_issue(Submission& submission, std::size_t index) noexcept {
   Status cause;
   switch (resolve(submission, index, cause)) {
     case Resolve::kReady:
@@ -252,15 +223,16 @@ bool Queue::may_issue(Submission& submission, std::size_t index) noexcept {
   return false;
 }
 
-void Queue::start_host_call(Submission& submission) noexcept {
-  enter();
+void Issuer::start_host_call(Submission& submission) noexcept {
+  queue_.enter();
   if (!submission.own_thread_) return engine_.post(base::Shell::kHost, submission);
   const auto run = [](void* at) { static_cast<Submission*>(at)->run(true); };
   const Status status = engine_.work_source().start_thread(run, &submission);
   if (status.ok()) return;  // it may have ended
-  submission.end_host_work(Status(
-      status.code(), base::format("{}: host call that may block: {}", name(), status.message()),
-      status.native_error()));
+  submission.end_host_work(
+      Status(status.code(),
+             base::format("{}: host call that may block: {}", queue_.name(), status.message()),
+             status.native_error()));
 }
 
 }  // namespace halyard::inline v0::timeline
