@@ -26,9 +26,9 @@ const char* Submission::describe_state() const noexcept {
     case State::kIssued:
       return "being issued in parts";
     case State::kIssuing:
-      return host_call_ != nullptr         ? "host call"
-             : start_host_work_ != nullptr ? "host work"
-                                           : "being issued";
+      return work_ == Work::kInLane     ? "being issued"
+             : work_ == Work::kHostWork ? "host work"
+                                        : "host call";
     default:
       return "ending";
   }

@@ -310,7 +310,7 @@ void Issuer::fail_issue(LaneTracker& lane, Submission& submission, const Status&
                         const IssueResult& result) noexcept {
   const bool has_parts = &submission == in_parts_ && part_at_ != 0;
   if (&submission == in_parts_) in_parts_ = nullptr;
-  if (result.started || result.waits) {
+  if (result.left != Left::kNothing) {
     // Rule 10: it takes its place in the lane, never covers, and keeps its memory and code until
     // the lane has passed it. Ended before it is published: a retirer releases it then. Where some
     // of its waits may be missing it orders nothing, and gives and uses nothing.
@@ -320,13 +320,13 @@ void Issuer::fail_issue(LaneTracker& lane, Submission& submission, const Status&
     entry.marked.store(false, std::memory_order_relaxed);
     lane.issued_ = sequence;
     lane.issued_depth_ = entry.depth;
-    if (result.started) {
+    if (result.left == Left::kStarted) {
       note_issued_to_gate(lane, submission);
       lane.note_waits(submission);
     } else {
       undo_gate(submission);
     }
-    submission.kept_in_flight_ = true;
+    submission.keep();
     (void)submission.end(has_parts ? Submission::State::kIssued : Submission::State::kIssuing,
                          Submission::State::kFailed, cause);
     lane.publish(sequence);
@@ -338,7 +338,7 @@ void Issuer::fail_issue(LaneTracker& lane, Submission& submission, const Status&
     const bool passed = lane.retired() == lane.issued_;
     if (!passed) {
       lane.entry(lane.issued_).is_part = false;
-      submission.kept_in_flight_ = true;
+      submission.keep();
     }
     (void)submission.end(Submission::State::kIssued, Submission::State::kFailed, cause);
     lane.release_retire_role();

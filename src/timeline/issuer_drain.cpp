@@ -178,12 +178,12 @@ std::size_t Issuer::drain(std::size_t bound) noexcept {
       if (!may_issue(*submission, count)) continue;
       if (trace::Tracer* const tracer = queue_.tracer(); tracer != nullptr) [[unlikely]]
         submission->issued_ = tracer->now();
-      if (submission->host_call_ != nullptr) {
-        start_host_call(*submission);
-      } else if (submission->start_host_work_ != nullptr) {
+      if (submission->work_ == Submission::Work::kHostWork) {
         queue_.enter();
         visit_->leave();
         submission->start_host_work_(*submission);
+      } else if (submission->on_host()) {
+        start_host_call(*submission);
       } else {
         batch_[count++] = submission;
         if (in_parts) {
@@ -225,7 +225,9 @@ bool Issuer::may_issue(Submission& submission, std::size_t index) noexcept {
 
 void Issuer::start_host_call(Submission& submission) noexcept {
   queue_.enter();
-  if (!submission.own_thread_) return engine_.post(base::Shell::kHost, submission);
+  if (submission.work_ != Submission::Work::kBlockingHostCall) {
+    return engine_.post(base::Shell::kHost, submission);
+  }
   const auto run = [](void* at) { static_cast<Submission*>(at)->run(true); };
   const Status status = engine_.work_source().start_thread(run, &submission);
   if (status.ok()) return;  // it may have ended

@@ -55,7 +55,7 @@ void Issuer::fail_lane(LaneTracker& lane, const Status& cause) noexcept {
   for (std::uint64_t at = first; at <= last; ++at) {
     if (lane.entry(at).is_part) continue;
     Submission& submission = *lane.entry(at).submission;
-    submission.hold();
+    submission.keep_issued();
     (void)submission.end(Submission::State::kIssued, Submission::State::kFailed, cause);
   }
   lane.set_retired(last);
@@ -114,7 +114,7 @@ bool Issuer::sweep_lane(LaneTracker& lane) noexcept {
   for (std::uint64_t at = from; at <= last; ++at) {
     if (lane.entry(at).is_part) continue;
     Submission& submission = *lane.entry(at).submission;
-    submission.hold();
+    submission.keep_issued();
     (void)submission.end(Submission::State::kIssued, Submission::State::kFailed,
                          &submission == first_dead ? cause : behind);
   }

@@ -55,11 +55,9 @@ void Submission::reset() noexcept {
   state_.store(0, std::memory_order_relaxed);
   ended_ = nullptr;
   leaves_signals_ = false;
-  host_call_ = nullptr;
-  start_host_work_ = nullptr;
+  work_ = Work::kInLane;
   gate_ = nullptr;
-  kept_in_flight_ = false;
-  half_done_.store(false, std::memory_order_relaxed);
+  kept_.store(Kept::kNo, std::memory_order_relaxed);
   depth_ = 1;
 }
 
@@ -157,7 +155,7 @@ void Submission::finish() noexcept {
   if (ended_ != nullptr) ended_(payload_, cause());
   if (record_ != nullptr) [[unlikely]]
     end_check();
-  kept_in_flight_ ? release_half() : release_payload();
+  is_kept_in_flight() ? release_half() : release_payload();
   for (const SignalNode& signal : signals()) signal.semaphore->drop_signaller();
   signal_count_ = 0;
 }

@@ -8,6 +8,12 @@
 //          │           └─────────────────> failed      (a wait has failed, issuing failed)
 //          └──> cancelled | failed
 //
+//        its payload (Kept), once it has ended:
+//
+//        kNo ──────────────────> released      unless it has failed in its lane
+//        kByTwo ──> kByOne ────> released      one step as the failure has been passed on, one as
+//                                              the lane has passed it, in any order
+//
 // State and cause of failure are one word, so the compare-exchange that wins publishes the cause
 // (rule 7). `unmet` counts the waits that are neither reached nor covered, plus one while they are
 // being linked; the thread that brings it to zero makes the submission ready.
@@ -53,6 +59,9 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
     kCancelled
   };
 
+  // What its operation is.
+  enum class Work : std::uint8_t { kInLane, kHostCall, kBlockingHostCall, kHostWork };
+
   // Storage for the caller's payload, which is destroyed once, at the end. The driver executes the
   // payload itself if that is an Operation, or its member `operation`.
   static constexpr std::size_t kPayloadSize = 256;
@@ -87,14 +96,15 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   // A host call: runs on the host shell instead of a lane, or on a thread of its own, without which
   // it fails. `call` may call out.
   void set_host_call(Status (*call)(void* payload), bool own_thread = false) noexcept {
+    work_ = own_thread ? Work::kBlockingHostCall : Work::kHostCall;
     host_call_ = call;
-    own_thread_ = own_thread;
   }
 
   // Host work: beside all lanes too, but it ends elsewhere. `start` is called under the issuer role
   // once the waits are reached, and neither blocks nor calls out; from then on some thread of the
   // runtime calls end_host_work(), once.
   void set_host_work(void (*start)(Submission& submission) noexcept) noexcept {
+    work_ = Work::kHostWork;
     start_host_work_ = start;
   }
   void end_host_work(const Status& status) noexcept;
@@ -146,14 +156,17 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   // --- for semaphores and lanes ----------------------------------------------------------------
 
   const LanePoint& place() const noexcept { return place_; }  // once issued
-  bool on_host() const noexcept { return host_call_ != nullptr || start_host_work_ != nullptr; }
+  bool on_host() const noexcept { return work_ != Work::kInLane; }
   // Popped from a semaphore: one of its waits is met.
   void wait_met() noexcept;
   // Ends in failure; the winner passes it on through the effects. False: it was not in `from`.
   bool end(State from, State to, const Status& cause) noexcept;
   void complete() noexcept;  // issued or issuing -> complete: signals
-  // It has failed, but its lane may still touch what it uses, which the second one then releases.
-  bool is_kept_in_flight() const noexcept { return kept_in_flight_; }
+  // It has failed, but its lane may still touch what it uses. Once the lane has passed it, the
+  // second function lets go of that.
+  bool is_kept_in_flight() const noexcept {
+    return kept_.load(std::memory_order_relaxed) != Kept::kNo;
+  }
   void release_kept() noexcept {
     release_half();
     release();
@@ -188,13 +201,14 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   void end_check() noexcept;
   void pass_on_failure() noexcept;
   void finish() noexcept;
-  // Called before it fails: its lane may still use its payload. If it failed while being issued it
-  // is held already, and another thread may read the flag now.
-  void hold() noexcept {
-    if (state() == State::kIssued) kept_in_flight_ = true;
+  // Called before it fails: its lane may still use its payload.
+  void keep() noexcept { kept_.store(Kept::kByTwo, std::memory_order_relaxed); }
+  // The same. One that failed while being issued is kept already, perhaps by one of the two.
+  void keep_issued() noexcept {
+    if (state() == State::kIssued) keep();
   }
   void release_half() noexcept {
-    if (half_done_.exchange(true, std::memory_order_acq_rel)) release_payload();
+    if (kept_.exchange(Kept::kByOne, std::memory_order_acq_rel) == Kept::kByOne) release_payload();
   }
   void release_payload() noexcept;  // of the payload, and of the lanes it waits on
   // While tracing (trace.cpp).
@@ -219,11 +233,9 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   LanePoint place_;
   Doorbell doorbell_ = Doorbell::kRing;
   bool listed_ = false;          // among the queue's unissued; changed by the owner of its progress
-  bool own_thread_ = false;      // of a host call
-  bool kept_in_flight_ = false;
-  // Set by whichever happens first: its failure was passed on, or its lane passed it. The other one
-  // then releases the payload.
-  base::Atomic<bool> half_done_{false};
+  Work work_ = Work::kInLane;
+  enum class Kept : std::uint8_t { kNo, kByTwo, kByOne };
+  base::Atomic<Kept> kept_{Kept::kNo};
   bool leaves_signals_ = false;  // set_ended()
   std::uint32_t depth_ = 1;
   trace::Name name_ = trace::kNoName;

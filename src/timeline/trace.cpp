@@ -48,7 +48,7 @@ void Submission::end_trace(Record::Outcome outcome) noexcept {
   // A device that was lost may be stamping still.
   if (outcome == Record::Outcome::kComplete) {
     record.on_thread = on_host();
-    record.begin = host_call_ != nullptr || !on_host() ? stamps_.begin : record.at;
+    record.begin = work_ != Work::kHostWork ? stamps_.begin : record.at;
     record.end = on_host() ? record.at : stamps_.end;
   }
   trace::Notes notes(tracer);
