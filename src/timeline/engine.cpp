@@ -213,9 +213,9 @@ bool Engine::check_lane(LaneTracker& lane) noexcept {
   // Wake at the first completion that has a waiter, not at every completion.
   std::uint64_t next = retired + 1;
   while (next < target && !lane.entry(next).wanted.load(std::memory_order_relaxed)) ++next;
-  lane.make_visible_to_shell(next);
+  lane.markers().make_for_shell(next);
   Status status;
-  if (lane.armed_ != next && lane.visible(next)) {
+  if (lane.armed_ != next && lane.markers().cover(next)) {
     status = lane.native()->arm(next, completion_notify_);
     if (status.ok()) lane.armed_ = next;
   }

@@ -21,19 +21,19 @@ IssueSite::Order IssueSite::order_after(const LanePoint& at) const noexcept {
     if (wait.edge.lane() == &other && wait.edge.sequence() >= sequence) return Order::kWaited;
   }
   if (other.is_dead(sequence)) return Order::kNone;
-  if (other.marker_for(sequence) != 0) return Order::kEdge;
+  if (other.markers().first_from(sequence) != 0) return Order::kEdge;
   return other.retired() >= sequence ? Order::kReached : Order::kNone;
 }
 
 void IssueSite::wait_for(const LanePoint& at) noexcept {
-  const std::uint64_t marker = at.lane->marker_for(at.sequence);
+  const std::uint64_t marker = at.lane->markers().first_from(at.sequence);
   if (marker == 0) return;  // it has been retired since
   submission_.hide_edge({at.lane, marker});
   (void)issuer_.edges().push_back(Edge{&at.lane->native_queue(), marker});  // there is room
 }
 
 void IssueSite::watch(const LanePoint& at) noexcept {
-  if (at.lane->marker_for(at.sequence) == 0) {
+  if (at.lane->markers().first_from(at.sequence) == 0) {
     at.lane->queue().request_mark(lane().queue().mark_bit(), issuer_.visit());
   }
   at.lane->watch(at.sequence);

@@ -151,12 +151,12 @@ Issuer::Resolve Issuer::resolve(Submission& submission, std::size_t index, Statu
         cause = promise->why_dead(sequence);
         return Resolve::kFailed;
       }
-      const std::uint64_t marker = promise->marker_for(sequence);
+      const std::uint64_t marker = promise->markers().first_from(sequence);
       if (marker == 0) {
         // Rule 20: where another thread has the role, the bit first; that one marks and kicks us.
         const bool seen = promise->queue().try_mark(*visit_);
         if (!seen) promise->queue().request_mark(queue_.mark_bit(), *visit_);
-        const bool marked = promise->marker_for(sequence) != 0;
+        const bool marked = promise->markers().first_from(sequence) != 0;
         if (marked) continue;
         if (seen) queue_.retry();  // it was retired meanwhile
         return Resolve::kNeedsMarker;
@@ -200,8 +200,8 @@ void Issuer::issue(std::size_t count) noexcept {
     submission.place_ = {&lane, sequence};
     if (submission.doorbell_ == Doorbell::kRing) doorbell = Doorbell::kRing;
     bool want_marker = false;
-    if (!lane.marks_all_) {
-      want_marker = sequence - lane.marked_.load(std::memory_order_relaxed) >= kMarkEvery;
+    if (!lane.markers_.marks_all()) {
+      want_marker = sequence - lane.markers_.through() >= kMarkEvery;
       for (const SignalNode& signal : submission.signals()) {
         want_marker |= signal.semaphore->has_waiter_for(signal.key, queue_);
       }
@@ -211,8 +211,7 @@ void Issuer::issue(std::size_t count) noexcept {
     entry.depth = depth += commands.count;
     entry.is_part = commands.first + commands.count < submission.depth_;
     entry.wanted.store(false, std::memory_order_relaxed);
-    // A reader of this also sees that the entry's previous submission was retired (marker_for).
-    entry.marked.store(want_marker, std::memory_order_release);
+    lane.markers_.begin(sequence, want_marker);
     issues_[i] = {.waits = {edges_.data() + first_edge_[i], first_edge_[i + 1] - first_edge_[i]},
                   .operation = submission.operation_,
                   .sequence = sequence,
@@ -237,9 +236,9 @@ void Issuer::issue(std::size_t count) noexcept {
     const Issue& issued = issues_[i];
     if (!issued.want_marker) continue;
     if (result.unmarked) [[unlikely]] {
-      lane.entry(issued.sequence).marked.store(false, std::memory_order_relaxed);
+      lane.markers_.missed(issued.sequence);
     } else {
-      lane.marked_.store(issued.sequence, std::memory_order_release);
+      lane.markers_.recorded(issued.sequence);
     }
   }
   if (result.count != 0) {  // all of them, as any later marker is behind all
@@ -317,7 +316,7 @@ void Issuer::fail_issue(LaneTracker& lane, Submission& submission, const Status&
     const std::uint64_t sequence = lane.issued_ + 1;
     LaneTracker::Entry& entry = lane.entry(sequence);
     entry.is_part = false;
-    entry.marked.store(false, std::memory_order_relaxed);
+    lane.markers_.missed(sequence);
     lane.issued_ = sequence;
     lane.issued_depth_ = entry.depth;
     if (result.left == Left::kStarted) {
@@ -361,7 +360,7 @@ void Issuer::publish(LaneTracker& lane, Submission& submission) noexcept {
     foreign |= signal.semaphore->publish(signal, lane);
   }
   // Another lane's work was released just now and will need a marker.
-  if (foreign && !lane.visible(sequence)) (void)mark();
+  if (foreign && !lane.markers_.cover(sequence)) (void)mark();
   // From here on a retirer may end the submission.
   lane.publish(sequence);
   if (device_.hang_timeout() != 0) lane.watch(sequence);
@@ -386,8 +385,7 @@ bool Issuer::mark() noexcept {
     if (status.code() != StatusCode::kResourceExhausted) device_.lose(status);
     return false;
   }
-  lane.entry(lane.issued_).marked.store(true, std::memory_order_relaxed);
-  lane.marked_.store(lane.issued_, std::memory_order_release);
+  lane.markers_.add(lane.issued_);
   return true;
 }
 
@@ -399,7 +397,7 @@ void Issuer::serve_marks() noexcept {
 // Under the role: true if the end of the issued work can be seen.
 bool Issuer::mark_tail() noexcept {
   if (device_.lost()) return false;  // the end of the lane notifies all queues (notify_others)
-  return lane_ == nullptr || lane_->visible(lane_->issued_) || mark();
+  return lane_ == nullptr || lane_->markers_.cover(lane_->issued_) || mark();
 }
 
 }  // namespace halyard::inline v0::timeline

@@ -103,10 +103,7 @@ bool Issuer::sweep_lane(LaneTracker& lane) noexcept {
             queue_.name(), lost.lane->queue().name(), cause.message());
   // Progress after the last marker in front of the dead wait will never be seen.
   std::uint64_t from = dead;
-  while (!lane.marks_all_ && from > lane.retired() + 1 &&
-         !lane.entry(from - 1).marked.load(std::memory_order_relaxed)) {
-    --from;
-  }
+  while (from > lane.retired() + 1 && !lane.markers_.has(from - 1)) --from;
   if (!lane.quarantined()) lane.quarantine_cause_ = behind;  // others may read the first one
   lane.quarantined_from_.store(from, std::memory_order_release);
   lane.kept_until_ = from - 1;

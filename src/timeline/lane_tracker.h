@@ -20,6 +20,7 @@
 #include "base/atomic.h"
 #include "halyard/base/ref.h"
 #include "timeline/lane_point.h"
+#include "timeline/markers.h"
 #include "timeline/native_queue.h"
 
 namespace halyard::inline v0::timeline {
@@ -48,19 +49,7 @@ class LaneTracker {
   // It is full: work is held back until notify_room().
   bool is_busy() const noexcept { return busy_.load(std::memory_order_seq_cst); }
 
-  // On a lane that does not mark every submission: has a marker recorded after `sequence`, by this
-  // thread or by the present issuer. The caller calls visible() again later. The second function
-  // also wakes the completion shell once there is a marker.
-  void make_visible(std::uint64_t sequence, Visit& visit) noexcept;
-  void make_visible_to_shell(std::uint64_t sequence) noexcept;
-
-  bool visible(std::uint64_t sequence) const noexcept {
-    return marks_all_ || marked_.load(std::memory_order_acquire) >= sequence;
-  }
-
-  // The first sequence >= `sequence` that has a marker. 0 if no such marker exists or `sequence`
-  // has been retired; the caller distinguishes the two by retired().
-  std::uint64_t marker_for(std::uint64_t sequence) noexcept;
+  Markers& markers() noexcept { return markers_; }
 
   // Offers the calling thread's time to the device (NativeQueue::help), and has the lane marked.
   // False: there is nothing to run now, and nothing new to see.
@@ -70,8 +59,6 @@ class LaneTracker {
     Visit visit;
     return help(sequence, visit);
   }
-  // Has the lane marked without helping. True: there is a new marker.
-  bool mark_visible(std::uint64_t sequence, Visit& visit) noexcept;
 
   // Has the completion shell retire this lane when it reaches `sequence`.
   void watch(std::uint64_t sequence) noexcept;
@@ -137,7 +124,6 @@ class LaneTracker {
     std::uint64_t depth = 0;  // native commands issued to this lane, this entry's included
     bool is_part = false;     // further entries of its submission follow: it does not end with this
     base::Atomic<bool> wanted{false};  // the completion shell must see this one end
-    base::Atomic<bool> marked{false};  // a marker was recorded behind this one
   };
   Entry& entry(std::uint64_t sequence) noexcept { return entries_[sequence & mask_]; }
   // Native commands in flight, as any thread may ask; the issuer's own count is free_depth().
@@ -203,7 +189,6 @@ class LaneTracker {
   std::unique_ptr<Entry[]> entries_;
   const std::uint64_t mask_;
   const std::uint32_t limit_;
-  const bool marks_all_;
   const Nanoseconds poll_time_;
 
   // Written under the issuer role.
@@ -211,7 +196,7 @@ class LaneTracker {
   std::uint64_t issued_depth_ = 0;
   base::Atomic<std::uint64_t> published_{0};
   base::Atomic<std::uint64_t> published_depth_{0};
-  base::Atomic<std::uint64_t> marked_{0};  // the last sequence with a marker behind it
+  Markers markers_;
   // Enough for the two queues of every device; waits for further lanes replace older ones.
   LanePoint waited_[2];
 

@@ -139,10 +139,7 @@ Status Queue::refuse_signal(const SignalNode& signal, std::uint64_t value) const
 
 // Validates before it takes anything: an error leaves no trace.
 Status Queue::prepare(Submission& submission, const SubmitOptions& options) noexcept {
-  if (refuses_.load(std::memory_order_acquire)) {
-    base::LockGuard lock(mutex_);
-    return closed_;
-  }
+  if (refuses_.load(std::memory_order_acquire)) return why_closed();
   if (device_.lost()) return device_.status();
   const auto usable = [this](const Point& point) {
     const Semaphore* const semaphore = point.semaphore();
@@ -254,10 +251,7 @@ void Queue::park(Submission& submission) noexcept {
   list(submission);
   if (device_.lost() || refuses_.load(std::memory_order_seq_cst)) {
     Status cause = device_.status();
-    if (cause.ok()) {
-      base::LockGuard lock(mutex_);
-      cause = closed_;
-    }
+    if (cause.ok()) cause = why_closed();
     (void)submission.end(Submission::State::kParked, Submission::State::kFailed, cause);
   }
   const bool coverable = !submission.on_host();

@@ -66,7 +66,7 @@ bool Queue::wait_here(Nanoseconds until, F&& next_step) noexcept {
     // Where nothing has moved for long, the completion shell checks for a fault.
     if (running && sleeps &&
         (now >= check_at ||
-         !(lane->visible(sequence) && lane->native()->arm(sequence, parker).ok()))) {
+         !(lane->markers().cover(sequence) && lane->native()->arm(sequence, parker).ok()))) {
       lane->watch(sequence);
     }
     lane.reset();

@@ -115,7 +115,7 @@ Result<std::uint64_t> Semaphore::query() {
     const PinnedLanePoint promise = find_promise(seen + 1, kHostDomain);
     if (!promise) break;
     Visit visit;
-    promise->make_visible(promise.sequence(), visit);
+    (void)promise->markers().make(promise.sequence(), visit);
     (void)promise->try_retire(visit);
     (void)retire_others(seen + 1, promise.lane(), visit);
   }
@@ -281,7 +281,7 @@ bool Semaphore::retire_others(std::uint64_t value, const LaneTracker* lane,
   PinnedLanePoint others[kOthers];
   const std::size_t count = find_others(value, lane, others);
   for (std::size_t i = 0; i < count; ++i) {
-    others[i]->make_visible(others[i].sequence(), visit);
+    (void)others[i]->markers().make(others[i].sequence(), visit);
     (void)others[i]->try_retire(visit);
   }
   return count != 0 && this->value() >= value;
