@@ -23,24 +23,25 @@ timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch,
       result.busy = true;
       break;
     }
-    result.status = push(issue, result.waits);
+    result.status = push(issue, result.left);
     if (!result.status.ok()) break;
-    result.waits = false;
+    result.left = timeline::Left::kNothing;
     ++result.count;
   }
   return result;
 }
 
 // A wait that was pushed remains, so the submission keeps its sequence if it fails later.
-Status Lane::push(const timeline::Issue& issue, bool& waits) {
+Status Lane::push(const timeline::Issue& issue, timeline::Left& left) {
   assert(issue.sequence == issued_ + 1 && "sequences have no gaps");
   Status status;
   for (const timeline::Edge& edge : issue.waits) {
     status = stream_.wait(static_cast<const Lane*>(edge.queue)->stream_, edge.sequence);
     if (!status.ok()) break;
-    waits = true;
+    left = timeline::Left::kWaits;
   }
   if (status.ok()) status = stream_.launch(work_of(issue), issue.sequence);
+  const bool waits = left != timeline::Left::kNothing;
   if (!status.ok() && waits) stream_.skip_to(issue.sequence);
   if (status.ok() || waits) ++issued_;
   return status;

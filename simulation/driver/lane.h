@@ -27,7 +27,7 @@ class Lane final : public timeline::NativeQueue {
   timeline::Abandoned abandon(const Status&, Nanoseconds) noexcept override;
 
  private:
-  Status push(const timeline::Issue& issue, bool& waits);
+  Status push(const timeline::Issue& issue, timeline::Left& left);
 
   const SimDriverOptions& options_;
   const timeline::QueueCapabilities capabilities_;

@@ -20,7 +20,7 @@ class StreamMemory final : public hal::Memory {
  private:
   ~StreamMemory() override {
     if (!guard_) return;
-    const ScopedContext inside(*guard_);
+    const timeline::Visit inside(*guard_);
     api_.free(device_address());
   }
 

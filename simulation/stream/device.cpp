@@ -33,7 +33,7 @@ const void* FakeDevice::memory_domain() const noexcept { return stream::domain()
 
 Result<Ref<hal::Memory>> FakeDevice::allocate(std::uint64_t size, std::uint64_t,
                                               hal::MemoryType type) {
-  const ScopedContext inside(*guard_);
+  const timeline::Visit inside(*guard_);
   return stream::allocate(api_, guard_, size, type);
 }
 
@@ -42,7 +42,7 @@ Result<Ref<hal::Memory>> FakeDevice::import_memory(std::byte* data, std::uint64_
 }
 
 Result<Ref<hal::ExecutableImpl>> FakeDevice::load(kernel::Hyx file) {
-  const ScopedContext inside(*guard_);
+  const timeline::Visit inside(*guard_);
   return Executable<FakeApi>::load(api_, guard_, std::move(file));
 }
 
@@ -56,12 +56,12 @@ Result<std::unique_ptr<hal::NativeCommands>> FakeDevice::prepare(
 }
 
 Result<timeline::NativeQueue*> FakeDevice::open_lane(hal::QueueKind, hal::QueuePriority) {
-  const ScopedContext inside(*guard_);
+  const timeline::Visit inside(*guard_);
   return lanes_.open(api_, guard_.get(), {.max_in_flight = kMaxInFlight});
 }
 
 void FakeDevice::close() {
-  const ScopedContext inside(*guard_);
+  const timeline::Visit inside(*guard_);
   lanes_.close();
 }
 

@@ -48,7 +48,7 @@ class DomainSet {
       left_ = static_cast<std::uint16_t>(left_ & (left_ - 1));
       return *this;
     }
-    friend constexpr bool operator==(Iterator a, Iterator b) noexcept = default;
+    constexpr bool operator==(const Iterator& other) const noexcept = default;
 
    private:
     std::uint16_t left_;

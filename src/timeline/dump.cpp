@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "timeline/engine.h"
+#include "timeline/issuer.h"
 #include "timeline/lane_tracker.h"
 #include "timeline/queue.h"
 #include "timeline/semaphore.h"
@@ -18,13 +19,56 @@ constexpr std::size_t kMaxLines = 64;  // per queue; a list of thousands is of n
 
 }  // namespace
 
+const char* Submission::describe_state() const noexcept {
+  switch (state()) {
+    case State::kParked:
+      return "parked";
+    case State::kIssued:
+      return "being issued in parts";
+    case State::kIssuing:
+      return work_ == Work::kInLane     ? "being issued"
+             : work_ == Work::kHostWork ? "host work"
+                                        : "host call";
+    default:
+      return "ending";
+  }
+}
+
 std::string Semaphore::describe_promise(std::uint64_t value) noexcept {
   base::LockGuard lock(mutex_);
   const SignalNode* promise = best_promise(value, kHostDomain);
   if (promise == nullptr) return {};
   return base::format("{}, submission {} in flight, signals {}",
-                      promise->submission->queue().name(), promise->submission->place_.sequence,
+                      promise->submission->queue().name(), promise->submission->place().sequence,
                       promise->key);
+}
+
+template <class Describe, class TellWaits>
+void Issuer::dump(std::string& text, Describe&& describe, TellWaits&& tell_waits) noexcept {
+  const auto show = [&](LaneTracker& lane, const char* kind) {
+    lane.take_retire_role();
+    const std::uint64_t last = lane.published();
+    base::append(text, "    {} has retired {}, issued {}\n", kind, lane.retired(), last);
+    const auto list = [&](const char* what, std::uint64_t before, std::uint64_t end, auto&& tell) {
+      for (std::uint64_t at = before + 1; at <= end && at <= before + kMaxLines; ++at) {
+        if (lane.entry(at).is_part) continue;
+        base::append(text, "    {} as {}\n", what, at);
+        tell(*lane.entry(at).submission);
+      }
+    };
+    // A submission that the lane has released may be another one by now.
+    list("in flight", lane.retired(), std::min(last, lane.in_front()),
+         [&](const Submission& submission) {
+           submission.is_kept_in_flight() ? tell_waits(submission) : describe(submission);
+         });
+    // Not their signals: a failure is passed on under no role, and that releases the signals.
+    if (lane.quarantined() || lane.stopping()) {
+      list("failed, and held", lane.kept_until_, last, tell_waits);
+    }
+    lane.release_retire_role();
+  };
+  if (lane_ != nullptr) show(*lane_, "lane");
+  for (auto& lane : quarantined_) show(*lane, "quarantined lane");
 }
 
 void Queue::dump(std::string& text, const UnissuedSignals& unissued) noexcept {
@@ -41,8 +85,7 @@ void Queue::dump(std::string& text, const UnissuedSignals& unissued) noexcept {
     base::append(text, "{}", unissued.whole ? "no submission: the host" : "unknown: no memory");
   };
   const auto tell_waits = [&](const Submission& submission) {
-    for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
-      const WaitNode& wait = submission.waits_[i];
+    for (const WaitNode& wait : submission.waits()) {
       const Semaphore::ValueState state = wait.semaphore->value_state(wait.key);
       if (state == Semaphore::ValueState::kReached) continue;
       base::append(text, "      waits for {} >= {} (is {}), ", wait.semaphore->describe(), wait.key,
@@ -58,9 +101,8 @@ void Queue::dump(std::string& text, const UnissuedSignals& unissued) noexcept {
   };
   const auto describe = [&](const Submission& submission) {
     tell_waits(submission);
-    for (std::uint32_t i = 0; i < submission.signal_count_; ++i) {
-      base::append(text, "      signals {} = {}\n", submission.signals_[i].semaphore->describe(),
-                   submission.signals_[i].key);
+    for (const SignalNode& signal : submission.signals()) {
+      base::append(text, "      signals {} = {}\n", signal.semaphore->describe(), signal.key);
     }
   };
 
@@ -70,68 +112,32 @@ void Queue::dump(std::string& text, const UnissuedSignals& unissued) noexcept {
                  late_value_.load(std::memory_order_relaxed));
   }
   std::size_t lines = 0;
-  {
-    base::LockGuard lock(mutex_);
-    unissued_.for_each([&](Submission& submission) {
-      if (++lines > kMaxLines) return;
-      const Submission::State in = submission.state();
-      const char* state = in == Submission::State::kParked         ? "parked"
-                          : in == Submission::State::kIssued       ? "being issued in parts"
-                          : in != Submission::State::kIssuing      ? "ending"
-                          : submission.host_call_ != nullptr       ? "host call"
-                          : submission.start_host_work_ != nullptr ? "host work"
-                                                                   : "being issued";
-      base::append(text, "    {}\n", state);
-      describe(submission);
-      if (const std::string held_for = submission.describe_gate(); !held_for.empty()) {
-        base::append(text, "      waits for {}\n", held_for);
-      }
-    });
-  }
-  if (lines > kMaxLines) base::append(text, "    ... {} more\n", lines - kMaxLines);
-  if (!take_role()) return base::append(text, "    (being issued now)\n");
-  const auto show = [&](LaneTracker& lane, const char* kind) {
-    lane.take_retire_role();
-    const std::uint64_t last = lane.published();
-    base::append(text, "    {} has retired {}, issued {}\n", kind, lane.retired(), last);
-    const auto list = [&](const char* what, std::uint64_t before, std::uint64_t end, auto&& tell) {
-      for (std::uint64_t at = before + 1; at <= end && at <= before + kMaxLines; ++at) {
-        if (lane.entry(at).is_part) continue;
-        base::append(text, "    {} as {}\n", what, at);
-        tell(*lane.entry(at).submission);
-      }
-    };
-    // A submission that the lane has released may be another one by now.
-    list("in flight", lane.retired(), std::min(last, lane.in_front()),
-         [&](const Submission& submission) {
-           submission.kept_in_flight_ ? tell_waits(submission) : describe(submission);
-         });
-    // Not their signals: a failure is passed on under no role, and that releases the signals.
-    if (lane.quarantined() || lane.stopping()) {
-      list("failed, and held", lane.kept_until_, last, tell_waits);
+  for_each_unissued([&](Submission& submission) {
+    if (++lines > kMaxLines) return;
+    base::append(text, "    {}\n", submission.describe_state());
+    describe(submission);
+    if (const std::string held_for = submission.describe_gate(); !held_for.empty()) {
+      base::append(text, "      waits for {}\n", held_for);
     }
-    lane.release_retire_role();
-  };
-  if (lane_ != nullptr) show(*lane_, "lane");
-  for (auto& lane : quarantined_) show(*lane, "quarantined lane");
-  if (release_role(/*may_retire=*/false)) schedule();  // queues_mutex_ is held
+  });
+  if (lines > kMaxLines) base::append(text, "    ... {} more\n", lines - kMaxLines);
+  const IssuerRole role(issuer_, IssuerRole::Overtaken::kLeave);  // queues_mutex_ is held
+  if (!role) return base::append(text, "    (being issued now)\n");
+  role->dump(text, describe, tell_waits);
 }
 
 std::string Engine::describe_unissued(const Point& point) noexcept {
   std::string text;
   base::LockGuard lock(queues_mutex_);
   for (Queue* queue : queues_) {
-    base::LockGuard queue_lock(queue->mutex_);
-    queue->unissued_.for_each([&](Submission& submission) {
+    queue->for_each_unissued([&](Submission& submission) {
       bool signals = false;
-      for (std::uint32_t i = 0; i < submission.signal_count_; ++i) {
-        const SignalNode& signal = submission.signals_[i];
+      for (const SignalNode& signal : submission.signals()) {
         signals |= signal.semaphore == point.semaphore() && signal.key >= point.value();
       }
       if (!signals || !text.empty()) return;
       text = base::format("a submission on {} that is not issued", queue->name());
-      for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
-        const WaitNode& wait = submission.waits_[i];
+      for (const WaitNode& wait : submission.waits()) {
         if (wait.semaphore->value_state(wait.key) == Semaphore::ValueState::kReached) continue;
         base::append(text, ", waits for {} >= {} (is {})", wait.semaphore->describe(), wait.key,
                      wait.semaphore->value());
@@ -149,10 +155,8 @@ std::string Engine::dump_timelines(const Queue* first) noexcept {
   UnissuedSignals unissued;
   base::LockGuard lock(queues_mutex_);
   for (Queue* queue : queues_) {
-    base::LockGuard queue_lock(queue->mutex_);
-    queue->unissued_.for_each([&](Submission& submission) {
-      for (std::uint32_t i = 0; i < submission.signal_count_; ++i) {
-        const SignalNode& signal = submission.signals_[i];
+    queue->for_each_unissued([&](Submission& submission) {
+      for (const SignalNode& signal : submission.signals()) {
         unissued.whole &= unissued.signals.push_back({{signal.semaphore, signal.key}, queue});
       }
     });

@@ -129,7 +129,7 @@ bool Engine::retry_held() noexcept {
   if (!due) return false;
   EffectScope scope(*this, EffectScope::Mode::kShell);
   for_each_queue([](Queue& queue) {
-    if (queue.held_count_.load(std::memory_order_acquire) != 0) queue.retry();
+    if (queue.has_held()) queue.retry();
   });
   return true;
 }
@@ -208,14 +208,14 @@ bool Engine::check_lane(LaneTracker& lane) noexcept {
     return false;
   }
   Device& device = lane.queue().device();
-  // The thread that ends the lane wakes this shell (Queue::fail_lane).
+  // The thread that ends the lane wakes this shell (Issuer::fail_lane).
   if (device.lost()) return keep(), false;
   // Wake at the first completion that has a waiter, not at every completion.
   std::uint64_t next = retired + 1;
   while (next < target && !lane.entry(next).wanted.load(std::memory_order_relaxed)) ++next;
-  lane.make_visible_to_shell(next);
+  lane.markers().make_for_shell(next);
   Status status;
-  if (lane.armed_ != next && lane.visible(next)) {
+  if (lane.armed_ != next && lane.markers().cover(next)) {
     status = lane.native()->arm(next, completion_notify_);
     if (status.ok()) lane.armed_ = next;
   }
@@ -253,24 +253,10 @@ void Engine::remove_queue(Queue& queue) noexcept {
                                           queues_.begin()));
 }
 
-// The name is read without this lock only if the queue has submissions or a user.
-void Engine::rename(Queue& queue, std::string name) {
-  base::LockGuard lock(queues_mutex_);
-  queue.options_.name = std::move(name);
-}
-
 void Engine::leak(Queue& queue, std::uint32_t count) noexcept {
   kept_.fetch_add(count, std::memory_order_relaxed);
   queue.device().note_kept();
-  // Reachable for leak checkers. Not a member of this engine: the device may outlive it.
-  static base::SpinLock lock;
-  static Queue* kept = nullptr;
-  lock.lock();
-  if (!std::exchange(queue.kept_, true)) {
-    queue.retain();
-    queue.next_kept_ = std::exchange(kept, &queue);
-  }
-  lock.unlock();
+  queue.keep();
 }
 
 void Engine::kick_marked(std::uint64_t bits) noexcept {

@@ -138,14 +138,40 @@ class Engine final : public trace::Source {
   // Notified by drivers about any lane; never freed before the engine.
   base::Notify& completion_notify() noexcept { return completion_notify_; }
 
- private:
-  friend class Device;
-  friend class EffectScope;
-  friend class LaneTracker;
-  friend class Queue;
-  friend class Semaphore;
-  friend class Submission;
+  // --- for devices, queues, lanes and semaphores -----------------------------------------------
 
+  // Runs them on that shell.
+  void post(base::Shell shell, WorkItem& item) noexcept;
+  void post(base::Shell shell, WorkList& items) noexcept;
+
+  // False: no memory.
+  [[nodiscard]] bool add_queue(Queue& queue, std::uint32_t& index) noexcept;
+  void remove_queue(Queue& queue) noexcept;
+  // Under the lock of the list.
+  template <class F>
+  void for_each_queue(F&& fn) noexcept {
+    base::LockGuard lock(queues_mutex_);
+    for (Queue* queue : queues_) fn(*queue);
+  }
+  void retry_queues() noexcept;
+  void kick_marked(std::uint64_t bits) noexcept;
+
+  // Submissions that queues hold back: retry_held().
+  void add_held() noexcept {
+    if (held_count_.fetch_add(1, std::memory_order_acq_rel) == 0) {
+      work_source_.wake(base::Shell::kCompletion);
+    }
+  }
+  void drop_held() noexcept { held_count_.fetch_sub(1, std::memory_order_acq_rel); }
+
+  // Has the completion shell check the lane, until it says that it is no longer watched.
+  void add_watched(LaneTracker& lane) noexcept;
+
+  std::uint64_t next_semaphore_id() noexcept {
+    return next_semaphore_.fetch_add(1, std::memory_order_relaxed);
+  }
+
+ private:
   struct CompletionNotify final : base::Notify {
     explicit CompletionNotify(Engine& owner) : engine(owner) {}
     void notify() noexcept override { engine.work_source_.wake(base::Shell::kCompletion); }
@@ -159,25 +185,10 @@ class Engine final : public trace::Source {
     // Written before the shell is woken, read after it has prepared to sleep; both seq_cst.
     base::Atomic<bool> filled{false};
   };
-  void post(base::Shell shell, WorkItem& item) noexcept;
-  void post(base::Shell shell, WorkList& items) noexcept;
   bool run_posted(base::Shell shell) noexcept;
-
-  void add_watched(LaneTracker& lane) noexcept;
   bool check_lane(LaneTracker& lane) noexcept;
-  // False: no memory.
-  [[nodiscard]] bool add_queue(Queue& queue, std::uint32_t& index) noexcept;
-  void remove_queue(Queue& queue) noexcept;
-  void rename(Queue& queue, std::string name);
-  template <class F>
-  void for_each_queue(F&& fn) noexcept {
-    base::LockGuard lock(queues_mutex_);
-    for (Queue* queue : queues_) fn(*queue);
-  }
   bool retire_ended() noexcept;
-  void kick_marked(std::uint64_t bits) noexcept;
   bool retry_held() noexcept;
-  void retry_queues() noexcept;
 
   base::WorkSource& work_source_;
   DomainMatrix domains_;

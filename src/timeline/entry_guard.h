@@ -4,12 +4,11 @@
 // current CUDA context, the thread's stream capture mode, an autorelease pool.
 //
 // The threads that call a driver belong to its users: a state that a call leaves behind would
-// change their own native calls. A driver supplies one guard. Every call to it from the engine and
-// the HAL goes through Entered, so no call site can miss it.
+// change their own native calls. A driver supplies one guard, and a Visit enters it: once for all
+// calls of a thread that polls, or that issues. Other calls from the engine and the HAL go through
+// Entered, so no call site can miss the guard.
 //
 //     Entered(device, guard)->allocate(size, alignment, type);     // enter, allocate, leave
-//
-// A thread that polls, or that issues, makes call after call. A Visit enters once for all of them.
 #pragma once
 
 #include <cstdint>
@@ -40,31 +39,6 @@ class EntryGuard : public RefCounted {
   virtual void leave(const Saved& saved) noexcept = 0;
 };
 
-// Access to a driver's object within its guard, which may be null. A temporary: the guard is left
-// at the end of the full expression.
-template <class T>
-class [[nodiscard]] Entered {
- public:
-  Entered(T& object, EntryGuard* guard) noexcept : object_(object), guard_(guard) {
-    if (guard_ != nullptr) [[unlikely]]
-      guard_->enter(saved_, Calls::kAny);
-  }
-  ~Entered() {
-    if (guard_ != nullptr) [[unlikely]]
-      guard_->leave(saved_);
-  }
-  Entered(const Entered&) = delete;
-  Entered& operator=(const Entered&) = delete;
-
-  T* operator->() const noexcept { return &object_; }
-  T& operator*() const noexcept { return object_; }
-
- private:
-  T& object_;
-  EntryGuard* const guard_;
-  EntryGuard::Saved saved_;
-};
-
 // A stretch of native calls by one thread: the guard that one enters stays entered for the next.
 // Its owner leaves before anything else happens on the thread, above all before what may run or
 // destroy something of a user's. At most one guard at a time; a lane without one is called with
@@ -72,10 +46,14 @@ class [[nodiscard]] Entered {
 class Visit {
  public:
   Visit() noexcept = default;
+  // For any calls, from here to the end of the scope: by a driver's destructors, which no caller
+  // guards, and for calls that a driver makes on its own.
+  explicit Visit(EntryGuard& guard) noexcept { enter(&guard, Calls::kAny); }
   ~Visit() { leave(); }
   Visit(const Visit&) = delete;
   Visit& operator=(const Visit&) = delete;
 
+  // `guard` may be null.
   void enter(EntryGuard* guard, Calls calls) noexcept {
     if (guard_.get() == guard && calls_ >= calls) return;
     leave();
@@ -93,6 +71,22 @@ class Visit {
   Ref<EntryGuard> guard_;  // kept: between two polls the lane may end
   Calls calls_ = Calls::kEnqueue;
   EntryGuard::Saved saved_;
+};
+
+// Access to a driver's object within a visit. A temporary: the visit ends with the full expression.
+template <class T>
+class [[nodiscard]] Entered {
+ public:
+  Entered(T& object, EntryGuard* guard) noexcept : object_(object) {
+    visit_.enter(guard, Calls::kAny);
+  }
+
+  T* operator->() const noexcept { return &object_; }
+  T& operator*() const noexcept { return object_; }
+
+ private:
+  T& object_;
+  Visit visit_;
 };
 
 }  // namespace halyard::inline v0::timeline

@@ -18,22 +18,21 @@
 #include <cstdint>
 #include <string>
 
-#include "base/array.h"
 #include "halyard/base/status.h"
 #include "timeline/lane_point.h"
 #include "timeline/native_queue.h"
 
 namespace halyard::inline v0::timeline {
 
+class Issuer;
 class LaneTracker;
 class Submission;
 
 // The place that a submission would take in a lane.
 class IssueSite {
  public:
-  IssueSite(LaneTracker& lane, Submission& submission, base::Array<Edge>& edges,
-            Visit& visit) noexcept
-      : lane_(lane), submission_(submission), edges_(edges), visit_(visit) {}
+  IssueSite(Issuer& issuer, Submission& submission) noexcept
+      : issuer_(issuer), submission_(submission) {}
 
   // How this submission is ordered after `at`, in a lane of the same device; in order of
   // preference.
@@ -62,13 +61,11 @@ class IssueSite {
   // Retires its own lane to the end: another thread may find the queue's role taken.
   void retire_own() noexcept;
 
-  LaneTracker& lane() const noexcept { return lane_; }
+  LaneTracker& lane() const noexcept;
 
  private:
-  LaneTracker& lane_;
+  Issuer& issuer_;  // with room for one more edge
   Submission& submission_;
-  base::Array<Edge>& edges_;  // with room for one more
-  Visit& visit_;
 };
 
 struct Gate {

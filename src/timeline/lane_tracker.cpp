@@ -17,7 +17,7 @@ LaneTracker* LaneTracker::create(Queue& queue, NativeQueue& native) noexcept {
   std::unique_ptr<LaneTracker> lane(new (std::nothrow) LaneTracker(queue, native));
   if (lane == nullptr) return nullptr;
   lane->entries_.reset(new (std::nothrow) Entry[lane->mask_ + 1]);
-  return lane->entries_ != nullptr ? lane.release() : nullptr;
+  return lane->entries_ != nullptr && lane->markers_.allocate() ? lane.release() : nullptr;
 }
 
 LaneTracker::LaneTracker(Queue& queue, NativeQueue& native) noexcept
@@ -26,8 +26,8 @@ LaneTracker::LaneTracker(Queue& queue, NativeQueue& native) noexcept
       guard_(native.entry_guard()),
       mask_(std::bit_ceil(std::max<std::uint64_t>(native.capabilities().max_in_flight, 1)) - 1),
       limit_(std::max<std::uint32_t>(native.capabilities().max_in_flight, 1)),
-      marks_all_(native.capabilities().marks_every_submission),
-      poll_time_(native.capabilities().poll_time) {}
+      poll_time_(native.capabilities().poll_time),
+      markers_(*this, native.capabilities().marks_every_submission, mask_) {}
 
 LaneTracker::~LaneTracker() = default;
 
@@ -37,8 +37,9 @@ bool LaneTracker::try_retire(Visit& visit) noexcept {
   return true;
 }
 
-void LaneTracker::retire(Visit& visit) noexcept {
-  take_retire_role();
+void LaneTracker::retire_overtaken(Visit& visit) noexcept {
+  overtaken_.store(false, std::memory_order_seq_cst);
+  take_retire_role();  // not try_retire(): a retirer may have polled before we published
   retire_in_role(visit);
 }
 
@@ -55,10 +56,10 @@ void LaneTracker::retire_in_role(Visit& visit) noexcept {
 void LaneTracker::notify_room() noexcept {
   // Rule 16: the issuer stored `busy` before it re-read the depth; this thread lowered the depth
   // before this load. A native queue that was busy is asked again only after something has ended.
-  if (queue_.busy_.load(std::memory_order_seq_cst) &&
-      depth_in_flight() <= queue_.room_at_.load(std::memory_order_relaxed) &&
-      queue_.refused_at_.load(std::memory_order_relaxed) != retired() &&
-      queue_.busy_.exchange(false, std::memory_order_seq_cst)) {
+  if (busy_.load(std::memory_order_seq_cst) &&
+      depth_in_flight() <= room_at_.load(std::memory_order_relaxed) &&
+      refused_at_.load(std::memory_order_relaxed) != retired() &&
+      busy_.exchange(false, std::memory_order_seq_cst)) {
     queue_.schedule();
   }
 }
@@ -81,7 +82,7 @@ Status LaneTracker::advance(Visit& visit, std::uint64_t enough) noexcept {
     // role. If the issuer has read it already, the load of the role acquires the issuer's
     // publication: `published_` is a release store, outside the order of seq_cst accesses.
     overtaken_.store(true, std::memory_order_seq_cst);
-    (void)queue_.role_.load(std::memory_order_seq_cst);
+    (void)queue_.is_issuing();
     end = published_.load(std::memory_order_acquire);
   }
   const std::uint64_t alive = dead_from_.load(std::memory_order_relaxed) - 1;
@@ -91,12 +92,12 @@ Status LaneTracker::advance(Visit& visit, std::uint64_t enough) noexcept {
   if (at < through || quarantined()) visit.leave();
   bool unsure = false;
   while (at < through) {
-    unsure = !edges_are_complete(at, visit) && !marks_all_;
+    unsure = !edges_are_complete(at, visit) && !markers_.marks_all();
     if (unsure) break;
     const Entry& passed = entry(++at);
     if (at < through) __builtin_prefetch(entry(at + 1).submission);
     if (passed.is_part) continue;
-    if (passed.submission->kept_in_flight_) [[unlikely]] {
+    if (passed.submission->is_kept_in_flight()) [[unlikely]] {
       release_held(at);  // its issue failed after native calls had been made (rule 10)
     } else {
       passed.submission->complete();
@@ -118,14 +119,14 @@ Status LaneTracker::advance(Visit& visit, std::uint64_t enough) noexcept {
 bool LaneTracker::edges_are_complete(std::uint64_t before, Visit& visit) noexcept {
   const Entry& next = entry(before + 1);
   const Submission& submission = *next.submission;
-  if (submission.kept_in_flight_) return true;
+  if (submission.is_kept_in_flight()) return true;
   return submission.all_edges([&](const LanePoint& edge) {
     const auto& [lane, sequence] = edge;
     if (lane->is_complete(sequence)) return true;
     set_retired(before);  // the other lane may ask this one
     const bool passed = &lane->queue_.device() == &queue_.device();
     if (lane->complete_to(sequence, passed, visit)) return true;
-    if (!marks_all_) lane->watch(sequence);
+    if (!markers_.marks_all()) lane->watch(sequence);
     return false;
   });
 }
@@ -135,7 +136,7 @@ bool LaneTracker::edges_are_complete(std::uint64_t before, Visit& visit) noexcep
 bool LaneTracker::complete_to(std::uint64_t sequence, bool passed, Visit& visit) noexcept {
   if (retire_role_.exchange(true, std::memory_order_acquire)) return false;
   // If a lane marks every submission, its driver learns in poll() which resources it may use again.
-  if (passed && !marks_all_ && passed_ < sequence && !closed_) {
+  if (passed && !markers_.marks_all() && passed_ < sequence && !closed_) {
     passed_ = sequence;
     native_.note_passed(sequence);
   }
@@ -146,7 +147,7 @@ bool LaneTracker::complete_to(std::uint64_t sequence, bool passed, Visit& visit)
 }
 
 // The sequence first: the issuer uses an entry again once the depth has been lowered, and others
-// recognise that by the sequence (marker_for). The depth before notify_room() reads `busy` (rule
+// recognise that by the sequence (Markers). The depth before notify_room() reads `busy` (rule
 // 16).
 void LaneTracker::set_retired(std::uint64_t sequence) noexcept {
   if (sequence == retired_.load(std::memory_order_relaxed)) return;
@@ -157,9 +158,7 @@ void LaneTracker::set_retired(std::uint64_t sequence) noexcept {
 
 void LaneTracker::release_held(std::uint64_t sequence) noexcept {
   if (entry(sequence).is_part) return;
-  Submission& submission = *entry(sequence).submission;
-  submission.release_half();
-  submission.release();
+  entry(sequence).submission->release_kept();
 }
 
 void LaneTracker::close(const Status& cause) noexcept {
@@ -230,17 +229,6 @@ Status LaneTracker::why_dead(std::uint64_t sequence) const noexcept {
                                                                        : queue_.device().status();
 }
 
-std::uint64_t LaneTracker::marker_for(std::uint64_t sequence) noexcept {
-  if (marks_all_) return sequence;
-  const std::uint64_t last = marked_.load(std::memory_order_acquire);
-  for (std::uint64_t at = sequence; at <= last; ++at) {
-    if (!entry(at).marked.load(std::memory_order_acquire)) continue;
-    // A retired entry is reused: the mark may be its successor's.
-    return retired() < sequence ? at : 0;
-  }
-  return 0;
-}
-
 void LaneTracker::note_waits(const Submission& submission) noexcept {
   (void)submission.all_edges([this](const LanePoint& edge) { return note_wait(edge), true; });
 }
@@ -265,25 +253,10 @@ bool LaneTracker::waited_for(const LanePoint& at) const noexcept {
 void PinnedLanePoint::pin(LaneTracker& lane) noexcept { lane.pin(); }
 void PinnedLanePoint::unpin(LaneTracker& lane) noexcept { lane.unpin(); }
 
-void LaneTracker::make_visible(std::uint64_t sequence, Visit& visit) noexcept {
-  if (!visible(sequence) && !queue_.try_mark(visit)) queue_.request_mark(Queue::kQuietMark, visit);
-}
-
-void LaneTracker::make_visible_to_shell(std::uint64_t sequence) noexcept {
-  if (!visible(sequence)) queue_.request_mark(Queue::kShellMark);
-}
-
 bool LaneTracker::help(std::uint64_t sequence, Visit& visit) noexcept {
-  if (visible(sequence)) return native(visit)->help(sequence);
   // The marker may show that the lane is there.
-  const bool marked = mark_visible(sequence, visit);
+  const bool marked = markers_.make(sequence, visit);
   return native(visit)->help(sequence) || marked;
-}
-
-bool LaneTracker::mark_visible(std::uint64_t sequence, Visit& visit) noexcept {
-  if (visible(sequence)) return false;
-  make_visible(sequence, visit);
-  return visible(sequence);
 }
 
 void LaneTracker::watch(std::uint64_t sequence) noexcept {
@@ -292,7 +265,7 @@ void LaneTracker::watch(std::uint64_t sequence) noexcept {
   while (target < sequence &&
          !watch_target_.compare_exchange_weak(target, sequence, std::memory_order_seq_cst)) {
   }
-  make_visible_to_shell(sequence);
+  markers_.make_for_shell(sequence);
   if (!watched_.exchange(true, std::memory_order_seq_cst)) queue_.engine().add_watched(*this);
   // Also if it was watched before: the completion shell may be armed for a later sequence.
   queue_.engine().work_source().wake(base::Shell::kCompletion);

@@ -20,6 +20,7 @@
 #include "base/atomic.h"
 #include "halyard/base/ref.h"
 #include "timeline/lane_point.h"
+#include "timeline/markers.h"
 #include "timeline/native_queue.h"
 
 namespace halyard::inline v0::timeline {
@@ -41,18 +42,14 @@ class LaneTracker {
     Visit visit;
     return try_retire(visit);
   }
-  // Waits until no other thread retires this lane, then retires.
-  void retire(Visit& visit) noexcept;
+  // True if the device was faster than the issuer, which asks once it has released its own role,
+  // and then retires what no other thread has.
+  bool overtaken() const noexcept { return overtaken_.load(std::memory_order_seq_cst); }
+  void retire_overtaken(Visit& visit) noexcept;
+  // It is full: work is held back until notify_room().
+  bool is_busy() const noexcept { return busy_.load(std::memory_order_seq_cst); }
 
-  // On a lane that does not mark every submission: has a marker recorded after `sequence`, by this
-  // thread or by the present issuer. The caller calls visible() again later. The second function
-  // also wakes the completion shell once there is a marker.
-  void make_visible(std::uint64_t sequence, Visit& visit) noexcept;
-  void make_visible_to_shell(std::uint64_t sequence) noexcept;
-
-  bool visible(std::uint64_t sequence) const noexcept {
-    return marks_all_ || marked_.load(std::memory_order_acquire) >= sequence;
-  }
+  Markers& markers() noexcept { return markers_; }
 
   // Offers the calling thread's time to the device (NativeQueue::help), and has the lane marked.
   // False: there is nothing to run now, and nothing new to see.
@@ -62,8 +59,6 @@ class LaneTracker {
     Visit visit;
     return help(sequence, visit);
   }
-  // Has the lane marked without helping. True: there is a new marker.
-  bool mark_visible(std::uint64_t sequence, Visit& visit) noexcept;
 
   // Has the completion shell retire this lane when it reaches `sequence`.
   void watch(std::uint64_t sequence) noexcept;
@@ -83,6 +78,9 @@ class LaneTracker {
   bool is_dead(std::uint64_t sequence) const noexcept {
     return sequence >= dead_from_.load(std::memory_order_acquire);
   }
+
+  // True only if an entry waits for `at`, or for more of its lane.
+  bool waited_for(const LanePoint& at) const noexcept;
 
   // QueueCapabilities::poll_time.
   Nanoseconds poll_time() const noexcept { return poll_time_; }
@@ -119,15 +117,13 @@ class LaneTracker {
   LaneTracker(Queue& queue, NativeQueue& native) noexcept;
 
   friend class Engine;
-  friend class IssueSite;
-  friend class Queue;
+  friend class Issuer;
 
   struct Entry {
     Submission* submission = nullptr;
     std::uint64_t depth = 0;  // native commands issued to this lane, this entry's included
     bool is_part = false;     // further entries of its submission follow: it does not end with this
     base::Atomic<bool> wanted{false};  // the completion shell must see this one end
-    base::Atomic<bool> marked{false};  // a marker was recorded behind this one
   };
   Entry& entry(std::uint64_t sequence) noexcept { return entries_[sequence & mask_]; }
   // Native commands in flight, as any thread may ask; the issuer's own count is free_depth().
@@ -183,15 +179,9 @@ class LaneTracker {
   std::uint64_t in_front() const noexcept { return dead_from_.load(std::memory_order_acquire) - 1; }
   // Precondition: `sequence` is dead.
   Status why_dead(std::uint64_t sequence) const noexcept;
-  // The first sequence >= `sequence` that has a marker. 0 if no such marker exists or `sequence`
-  // has been retired; the caller distinguishes the two by retired().
-  std::uint64_t marker_for(std::uint64_t sequence) noexcept;
-
   // Under the issuer role: remembers which lanes of its own device the last entry waits for.
   void note_waits(const Submission& submission) noexcept;
   void note_wait(const LanePoint& other) noexcept;
-  // True only if an entry waits for `at`, or for more of its lane.
-  bool waited_for(const LanePoint& at) const noexcept;
 
   Queue& queue_;
   NativeQueue& native_;
@@ -199,7 +189,6 @@ class LaneTracker {
   std::unique_ptr<Entry[]> entries_;
   const std::uint64_t mask_;
   const std::uint32_t limit_;
-  const bool marks_all_;
   const Nanoseconds poll_time_;
 
   // Written under the issuer role.
@@ -207,7 +196,7 @@ class LaneTracker {
   std::uint64_t issued_depth_ = 0;
   base::Atomic<std::uint64_t> published_{0};
   base::Atomic<std::uint64_t> published_depth_{0};
-  base::Atomic<std::uint64_t> marked_{0};  // the last sequence with a marker behind it
+  Markers markers_;
   // Enough for the two queues of every device; waits for further lanes replace older ones.
   LanePoint waited_[2];
 
@@ -215,6 +204,14 @@ class LaneTracker {
   base::Atomic<std::uint64_t> retired_{0};
   base::Atomic<std::uint64_t> retired_depth_{0};
   base::Atomic<bool> overtaken_{false};
+  // While it is set no work is issued. It is lowered, and the queue is kicked, once no more than
+  // `room_at_` native commands are in flight. That is stored before the flag.
+  base::Atomic<bool> busy_{false};
+  base::Atomic<std::uint64_t> room_at_{0};
+  // Sequence retired when the native queue last refused work; kNotRefused while the in-flight limit
+  // is the reason.
+  static constexpr std::uint64_t kNotRefused = ~std::uint64_t{0};
+  base::Atomic<std::uint64_t> refused_at_{kNotRefused};
   std::uint64_t passed_ = 0;  // under the retire role: how far the native queue is known to be
   base::Atomic<bool> unsure_{false};  // it has passed what edges_are_complete() holds up
   base::Atomic<std::uint32_t> pins_{0};

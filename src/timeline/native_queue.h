@@ -72,16 +72,22 @@ struct Issue {
   trace::Stamps* stamps = nullptr;
 };
 
+// What a submission that failed left in the lane.
+enum class Left : std::uint8_t {
+  kNothing,
+  kWaits,    // some of its native waits, and no more than these
+  kStarted,  // all its native waits, and perhaps some of its commands
+};
+
 struct IssueResult {
   std::size_t count = 0;  // how many of the batch are in the lane now, from the front
   bool busy = false;      // batch[count] did not fit; it is issued again later
   Status status;          // not ok: batch[count] failed
-  // Only with a status that is not ok. Both false: nothing of batch[count] is in the lane, and its
-  // sequence is given to the next one. Otherwise native calls of it were made and cannot be undone.
-  // It keeps its sequence; the lane passes the sequence when the queued part is done, and nothing
-  // waits for it before that. A driver that cannot promise this reports kDeviceLost.
-  bool started = false;  // all its native waits were made, and perhaps some of its commands
-  bool waits = false;    // some of its native waits; if not started, no more than these
+  // Of batch[count], with a status that is not ok. If it left nothing, its sequence is given to the
+  // next one. Otherwise native calls of it were made and cannot be undone. It keeps its
+  // sequence; the lane passes the sequence when the queued part is done, and nothing waits for it
+  // before that. A driver that cannot promise this reports kDeviceLost.
+  Left left = Left::kNothing;
   // A wanted marker could not be recorded. The engine counts no submission of this batch as marked,
   // and calls mark() when a marker is needed.
   bool unmarked = false;

@@ -1,32 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Queue: takes submissions, parks them on semaphores, and issues the ready ones to its lane.
+// Queue: takes submissions, parks them on semaphores, and gives the ready ones to its issuer.
 //
-// Ready submissions go to a lock-free inbox. A thread that takes the issuer role (one exchange,
-// never waited for) drains it: carry list first (what did not fit before), then the inbox, at most
-// kBound at a time. A thread that finds the role taken does nothing: the holder checks again after
-// it has released the role (rule 15).
+//     submit ──> parked ──> inbox ──> issuer ──> lane
+//        └──────────────────────────────^            nothing to wait for, and the role is free
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 
 #include "base/array.h"
 #include "base/atomic.h"
-#include "base/build.h"
 #include "base/intrusive_list.h"
 #include "base/mutex.h"
 #include "base/parker.h"
-#include "base/spin_lock.h"
 #include "halyard/base/clock.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "timeline/domain.h"
 #include "timeline/effects.h"
-#include "timeline/lane_tracker.h"
+#include "timeline/inbox.h"
+#include "timeline/issuer.h"
 #include "timeline/submission.h"
+#include "timeline/submission_pool.h"
 
 namespace halyard::inline v0::timeline {
 
@@ -113,12 +110,12 @@ class Queue final : public RefCounted, public WorkItem {
   void schedule() noexcept;
   // Retries soon the submissions that a gate or the lack of a marker holds back.
   void retry() noexcept {
-    retry_.store(true, std::memory_order_seq_cst);
+    inbox_.want_retry();
     schedule();
   }
   // schedule(); the issuer then also checks this queue for effects of a device's loss.
   void schedule_after_loss() noexcept {
-    sweep_.store(true, std::memory_order_seq_cst);
+    inbox_.want_sweep();
     schedule();
   }
 
@@ -129,12 +126,7 @@ class Queue final : public RefCounted, public WorkItem {
   // Appends the waits of its submissions, and the number of its late signals (rule 4).
   void dump(std::string& text, const UnissuedSignals& unissued) noexcept;
 
- private:
-  friend class Engine;
-  friend class IssueSite;
-  friend class LaneTracker;
-  friend class Semaphore;
-  friend class Submission;
+  // --- for the engine --------------------------------------------------------------------------
 
   // Counts threads inside the queue and what of it is on a work list: until all have left, the
   // queue is not idle. A thread enters only while it knows that the queue is not idle, or while the
@@ -142,85 +134,12 @@ class Queue final : public RefCounted, public WorkItem {
   void enter() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
   void leave() noexcept { users_.fetch_sub(1, std::memory_order_release); }
 
-  // Submissions per drain under the issuer role (rule 15).
-  static constexpr std::size_t kBound = base::kSmallBounds ? 3 : 64;
-  static constexpr std::uint64_t kMarkEvery = 32;  // submissions between markers at most (rule 20)
-
-  Queue(Device& device, LaneSource& lanes, QueueOptions options);
-  ~Queue() override;
-
-  // Submitting: queue_submit.cpp.
-  Status prepare(Submission& submission, const SubmitOptions& options) noexcept;
-  [[gnu::cold]] Status refuse(const Point& point, const char* what, std::size_t index) const;
-  [[gnu::cold]] Status refuse_signal(const SignalNode& signal, std::uint64_t value) const;
-  void park(Submission& submission) noexcept;
-  void make_ready(Submission& submission) noexcept;
-  void list(Submission& submission) noexcept;
-  Status wait_until_idle(Deadline deadline) noexcept;
-  bool has_unissued() noexcept;
-  void wake_waiters() noexcept;  // under mutex_
-  void wake_waiting() noexcept {
-    base::LockGuard lock(mutex_);
-    wake_waiters();
-  }
-  void unlist(Submission& submission) noexcept;
-  // Retires the submissions that the lanes have passed, after a marker of its own if necessary.
-  // True if work is in flight, or another thread has the role. The caller opens an EffectScope.
-  bool retire_ended() noexcept;
-  // Waiting: queue_wait.cpp. The next step of a waiting thread. kSpin: no wake-up will come, it
-  // takes only moments.
-  enum class NextStep { kDone, kSleep, kSpin };
-  template <class F>
-  bool wait_here(Nanoseconds until, F&& next_step) noexcept;
-  Status wait_for_room(Deadline deadline) noexcept;
-
-  bool grow() noexcept;
-  void recycle(Submission& submission) noexcept;
-
-  // Issuing, under the role: queue_drain.cpp, then queue_issue.cpp.
-  void run(bool shell) noexcept override;  // WorkItem
-  bool take_role() noexcept { return !role_.exchange(true, std::memory_order_seq_cst); }
-  // True if a submission was pushed meanwhile. With `may_retire`, retires overtaken submissions,
-  // which may find a loss; not under a lock of the engine.
-  [[nodiscard]] bool release_role(bool may_retire = true) noexcept {
-    Visit visit;
-    return release_role(visit, may_retire);
-  }
-  [[nodiscard]] bool release_role(Visit& visit, bool may_retire = true) noexcept;
-  // Drains and releases; with `direct`, issues that one first if nothing is queued before it.
-  void work_in_role(bool shell, Submission* direct, LanePoint* issued) noexcept;
-  // `visit`: of the native calls of one stretch under the role, as in the functions below.
-  std::size_t drain(std::size_t bound, Visit& visit) noexcept;
-  LanePoint issue_direct(Submission& submission, Visit& visit) noexcept;
-  Submission* next() noexcept;
-  void take_inbox() noexcept;
-  void push_back(Submission& submission) noexcept;
-  void push_front(Submission& submission) noexcept;
-  void put_back(Submission& submission) noexcept;
-  void hold(Submission& submission) noexcept;
-  void unhold() noexcept;
-  enum class Resolve { kReady, kFailed, kNeedsMarker, kHeld };
-  Resolve resolve(Submission& submission, std::size_t index, Visit& visit, Status& cause) noexcept;
-  bool may_issue(Submission& submission, std::size_t index, Visit& visit) noexcept;
-  void issue(std::size_t count, Visit& visit) noexcept;
-  std::uint64_t room(std::uint64_t wanted, Visit& visit) noexcept;
-  bool issue_part(Visit& visit) noexcept;
-  void start_host_call(Submission& submission) noexcept;
-  void fail_issue(LaneTracker& lane, Submission& submission, const Status& cause,
-                  const IssueResult& result) noexcept;
-  void publish(LaneTracker& lane, Submission& submission, Visit& visit) noexcept;
-  void note_issued_to_gate(LaneTracker& lane, Submission& submission) noexcept;
-  void undo_gate(Submission& submission) noexcept;
-  void publish_part(LaneTracker& lane, Submission& submission) noexcept;
-  void serve_marks(Visit& visit) noexcept;
-  bool mark_tail(Visit& visit) noexcept;
-  bool mark(Visit& visit) noexcept;
   // Records a marker at the lane's tail, if it has none. False: another thread has the role, or no
-  // marker can be recorded. From any thread.
+  // marker can be recorded.
   bool try_mark(Visit& visit) noexcept;
   // Has a marker recorded at the lane's tail soon, and then kicks the queue that the bit belongs
-  // to. From any thread. With kShellMark it wakes the completion shell; with kQuietMark it wakes no
-  // thread, as the caller will look again.
+  // to. With kShellMark it wakes the completion shell; with kQuietMark it wakes no thread, as the
+  // caller will look again.
   static constexpr std::uint64_t kShellMark = std::uint64_t{1} << 63;
   static constexpr std::uint64_t kQuietMark = std::uint64_t{1} << 62;
   void request_mark(std::uint64_t bit, Visit& visit) noexcept;
@@ -230,13 +149,78 @@ class Queue final : public RefCounted, public WorkItem {
   }
   std::uint64_t mark_bit() const noexcept { return std::uint64_t{1} << index_ % 62; }
 
-  // Loss, under the role: queue_loss.cpp.
-  void check_for_loss() noexcept;
+  // Retires the submissions that the lanes have passed, after a marker of its own if necessary.
+  // True if work is in flight, or another thread has the role. The caller opens an EffectScope.
+  bool retire_ended() noexcept;
+  // By a retirer: whether a thread has the issuer role. Acquires what its last holder published.
+  bool is_issuing() const noexcept { return inbox_.is_role_taken(); }
+
+  // For submissions: all waits are met; or it has ended, so its memory is free.
+  void make_ready(Submission& submission) noexcept;
+  SubmissionPool& pool() noexcept { return pool_; }
+  // Those that are parked, ready, or on the host. `fn` is called under the lock of the list.
+  void list(Submission& submission) noexcept;
+  void unlist(Submission& submission) noexcept;
+  bool has_unissued() noexcept;
+  template <class F>
+  void for_each_unissued(F&& fn) noexcept {
+    base::LockGuard lock(mutex_);
+    unissued_.for_each(fn);
+  }
   void fail_unissued(const Status& cause) noexcept;
-  void fail_lane(LaneTracker& lane, const Status& cause) noexcept;
-  void end_parts(LaneTracker& lane, const Status& cause) noexcept;
-  bool sweep_lane(LaneTracker& lane) noexcept;
-  void notify_others() noexcept;
+
+  // For the issuer.
+  Result<NativeQueue*> open_lane() { return lane_source_.open_lane(); }
+  bool is_closed() const noexcept { return refuses_.load(std::memory_order_seq_cst); }
+  Status why_closed() noexcept {
+    base::LockGuard lock(mutex_);
+    return closed_;
+  }
+  bool is_watched() const noexcept { return is_watched_.load(std::memory_order_relaxed); }
+  // Submissions that a gate, or the lack of a marker, holds back.
+  void add_held() noexcept { held_count_.fetch_add(1, std::memory_order_relaxed); }
+  void drop_held() noexcept { held_count_.fetch_sub(1, std::memory_order_relaxed); }
+  bool has_held() const noexcept { return held_count_.load(std::memory_order_acquire) != 0; }
+  // Drains again later, on another thread if one can be had.
+  void work_later(bool shell) noexcept;
+  // A thread that waits for room counts itself before it reads the backlog, lowered before this.
+  void note_room() noexcept {
+    if (room_waiters_.load(std::memory_order_seq_cst) != 0) [[unlikely]]
+      wake_waiting();
+  }
+  void wake_waiting() noexcept {
+    base::LockGuard lock(mutex_);
+    wake_waiters();
+  }
+
+  // For semaphores: a signal that advanced nothing (rule 4).
+  void note_late(std::uint64_t semaphore, std::uint64_t value) noexcept;
+  // The queue is never destroyed, and reachable for leak checkers. Without the lock of the engine.
+  void keep() noexcept;
+
+  trace::Tracer* tracer() const noexcept { return tracer_; }
+  trace::Track track() const noexcept { return track_; }
+
+ private:
+  Queue(Device& device, LaneSource& lanes, QueueOptions options);
+  ~Queue() override;
+
+  void run(bool shell) noexcept override;  // WorkItem
+
+  // Submitting: queue.cpp.
+  Status prepare(Submission& submission, const SubmitOptions& options) noexcept;
+  [[gnu::cold]] Status refuse(const Point& point, const char* what, std::size_t index) const;
+  [[gnu::cold]] Status refuse_signal(const SignalNode& signal, std::uint64_t value) const;
+  void park(Submission& submission) noexcept;
+
+  // Waiting: queue_wait.cpp. The next step of a waiting thread. kSpin: no wake-up will come, it
+  // takes only moments.
+  enum class NextStep { kDone, kSleep, kSpin };
+  template <class F>
+  bool wait_here(Nanoseconds until, F&& next_step) noexcept;
+  Status wait_until_idle(Deadline deadline) noexcept;
+  Status wait_for_room(Deadline deadline) noexcept;
+  void wake_waiters() noexcept;  // under mutex_
 
   Engine& engine_;
   Device& device_;
@@ -244,45 +228,18 @@ class Queue final : public RefCounted, public WorkItem {
   QueueOptions options_;
   trace::Tracer* const tracer_;
   trace::Track track_;
-  std::uint32_t index_ = 0;  // among the engine's queues: the bit in want_mark
+  std::uint32_t index_ = 0;  // among the engine's queues: the bit in Inbox::want_marks
 
-  alignas(64) base::Atomic<bool> role_{false};
-  base::Atomic<Submission*> inbox_{nullptr};
-  base::Atomic<std::uint32_t> backlog_{0};
+  SubmissionPool pool_{*this};
+  Inbox inbox_;
+  Issuer issuer_{*this, inbox_};
   base::Atomic<bool> scheduled_{false};
-  // While it is set no work is issued. It is lowered, and the queue is kicked, once no more than
-  // `room_at_` native commands are in flight. That is stored before the flag.
-  base::Atomic<bool> busy_{false};
-  base::Atomic<std::uint64_t> room_at_{0};
-  // Sequence retired when the native queue last refused work; kNotRefused while the in-flight limit
-  // is the reason.
-  static constexpr std::uint64_t kNotRefused = ~std::uint64_t{0};
-  base::Atomic<std::uint64_t> refused_at_{kNotRefused};
   base::Atomic<bool> is_watched_{false};  // watch_dropped()
-  base::Atomic<bool> sweep_{false};  // a device was lost: check for edges to it
-  base::Atomic<bool> retry_{false};  // gates may open for what is held, or a marker was recorded
   base::Atomic<std::uint32_t> held_count_{0};
   base::Atomic<std::uint32_t> room_waiters_{0};  // threads that wait for room in the backlog
-  base::Atomic<std::uint64_t> want_mark_{0};     // queues that need a marker here
   base::Atomic<std::uint32_t> users_{0};         // threads inside, and lists that it is on
   // Signals that advanced nothing (rule 4), and the last of them. Not one consistent snapshot.
   base::Atomic<std::uint64_t> late_signals_{0}, late_semaphore_{0}, late_value_{0};
-
-  // Under the role.
-  Submission* carry_ = nullptr;  // ready, oldest first: what did not fit, then what was taken
-  Submission* carry_tail_ = nullptr;
-  Submission* held_submissions_ = nullptr;  // for a gate, or a marker on another lane; newest first
-  bool held_back_ = false;  // the last drain left some: the lane was full, or at its bound
-  // Issued up to `part_at_`: it is deeper than an empty lane, so it is issued in parts. Nothing
-  // else is issued before its last part.
-  Submission* in_parts_ = nullptr;
-  std::uint32_t part_at_ = 0;
-  Submission* batch_[kBound];
-  Issue issues_[kBound];
-  std::size_t first_edge_[kBound + 1];
-  base::Array<Edge> edges_;
-  std::unique_ptr<LaneTracker> lane_;      // null when no fresh lane could be opened
-  base::Array<LaneTracker*> quarantined_;  // its own, with room for lane_
 
   alignas(64) base::Mutex mutex_;                          // guards the rest
   base::IntrusiveList<Submission, UnissuedTag> unissued_;  // parked, ready, or on the host
@@ -290,16 +247,12 @@ class Queue final : public RefCounted, public WorkItem {
     base::Parker* parker;
     Waiter* next;
   };
-  Waiter* waiters_ = nullptr;       // woken when unissued_ becomes empty, or the backlog shorter
-  base::Array<Submission*> slabs_;  // its own, of kSlabSize each
+  Waiter* waiters_ = nullptr;  // woken when unissued_ becomes empty, or the backlog shorter
   Status closed_;
   base::Atomic<bool> refuses_{false};  // closed_ is set
 
-  base::SpinLock pool_lock_;
-  Submission* free_ = nullptr;
-
-  Queue* next_kept_ = nullptr;  // Engine::leak()
-  bool kept_ = false;
+  Queue* next_kept_ = nullptr;  // keep()
+  bool is_kept_ = false;
 };
 
 }  // namespace halyard::inline v0::timeline

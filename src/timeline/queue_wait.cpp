@@ -15,11 +15,8 @@ namespace halyard::inline v0::timeline {
 void Queue::flush() noexcept {
   EffectScope scope(engine_, EffectScope::Mode::kRun);
   request_mark(kQuietMark);
-  if (take_role()) {
-    // Also retires work that no thread waits for, which releases what that kept alive.
-    if (lane_ != nullptr) (void)lane_->try_retire();
-    (void)release_role();
-  }
+  // Also retires work that no thread waits for, which releases what that kept alive.
+  if (const IssuerRole role{issuer_}) role->retire();
   schedule();
 }
 
@@ -59,15 +56,8 @@ bool Queue::wait_here(Nanoseconds until, F&& next_step) noexcept {
     });
     // Arms the lane for work in flight. For anything else another thread wakes this one.
     PinnedLanePoint lane;
-    if (EffectScope scope(engine_, EffectScope::Mode::kDefer); take_role()) {
-      LanePoint at;
-      if (lane_ != nullptr) at = {lane_.get(), lane_->published()};
-      for (auto& old : quarantined_) {
-        if (at && at.lane->retired() < at.sequence) break;
-        at = {old, old->in_front()};
-      }
-      lane = PinnedLanePoint(at);
-      if (release_role()) schedule();
+    if (EffectScope scope(engine_, EffectScope::Mode::kDefer); const IssuerRole role{issuer_}) {
+      lane = role->in_flight();
     }
     const std::uint64_t sequence = lane.sequence();
     const bool running = lane && lane->retired() < sequence;
@@ -76,7 +66,7 @@ bool Queue::wait_here(Nanoseconds until, F&& next_step) noexcept {
     // Where nothing has moved for long, the completion shell checks for a fault.
     if (running && sleeps &&
         (now >= check_at ||
-         !(lane->visible(sequence) && lane->native()->arm(sequence, parker).ok()))) {
+         !(lane->markers().cover(sequence) && lane->native()->arm(sequence, parker).ok()))) {
       lane->watch(sequence);
     }
     lane.reset();
@@ -140,7 +130,7 @@ Status Queue::wait_until_idle(Deadline deadline) noexcept {
 Status Queue::wait_for_room(Deadline deadline) noexcept {
   const auto ended = [this] { return refuses_.load(std::memory_order_acquire) || device_.lost(); };
   const auto has_room = [this] {
-    return backlog_.load(std::memory_order_seq_cst) < options_.backlog_limit;
+    return inbox_.backlog(std::memory_order_seq_cst) < options_.backlog_limit;
   };
   const Nanoseconds until = deadline.resolve(engine_.clock());
   const MayBlock may = may_block(until);
@@ -152,10 +142,7 @@ Status Queue::wait_for_room(Deadline deadline) noexcept {
       {
         // Retiring makes room in the lane; the caller may drain into it.
         EffectScope scope(engine_, EffectScope::Mode::kRun);
-        if (take_role()) {
-          if (lane_ != nullptr) (void)lane_->try_retire();
-          if (release_role()) schedule();
-        }
+        if (const IssuerRole role{issuer_}) role->retire();
       }
       return ended() || has_room() ? NextStep::kDone : NextStep::kSleep;
     });

@@ -52,7 +52,7 @@ Semaphore::Semaphore(Engine& engine, std::uint64_t initial, std::string_view nam
       engine_(engine),
       tracer_(engine.tracer()),
       checker_(engine.checker()),
-      id_(engine.next_semaphore_.fetch_add(1, std::memory_order_relaxed)),
+      id_(engine.next_semaphore_id()),
       name_(name),
       trace_name_(tracer_ != nullptr && !name.empty() ? tracer_->add_name(name) : trace::kNoName),
       owner_(owner) {
@@ -91,7 +91,7 @@ void Semaphore::watch_signallers() noexcept {
     for (const Domain domain : promises_.used()) {
       promises_[domain].for_each([&](base::TreapNode& node) {
         // Without memory for it, waiters are woken when another thread retires that lane.
-        (void)lanes.push_back(PinnedLanePoint(static_cast<SignalNode&>(node).submission->place_));
+        (void)lanes.push_back(PinnedLanePoint(static_cast<SignalNode&>(node).submission->place()));
       });
     }
   }
@@ -115,7 +115,7 @@ Result<std::uint64_t> Semaphore::query() {
     const PinnedLanePoint promise = find_promise(seen + 1, kHostDomain);
     if (!promise) break;
     Visit visit;
-    promise->make_visible(promise.sequence(), visit);
+    (void)promise->markers().make(promise.sequence(), visit);
     (void)promise->try_retire(visit);
     (void)retire_others(seen + 1, promise.lane(), visit);
   }
@@ -189,7 +189,7 @@ Semaphore::Park Semaphore::park(WaitNode& node, bool coverable, const Submission
     // A host waiter retires the lane itself; for other waiters the completion shell does.
     if (node.kind != WaitNode::Kind::kHost) {
       if (const SignalNode* promise = best_promise(node.key, kHostDomain)) {
-        reaching = PinnedLanePoint(promise->submission->place_);
+        reaching = PinnedLanePoint(promise->submission->place());
       }
     }
   }
@@ -244,7 +244,7 @@ PinnedLanePoint Semaphore::find_promise(std::uint64_t value, Domain domain) noex
   base::LockGuard lock(mutex_);
   const SignalNode* promise = best_promise(value, domain);
   // While the promise is linked its submission is in the lane, so the lane is open.
-  return promise != nullptr ? PinnedLanePoint(promise->submission->place_) : PinnedLanePoint();
+  return promise != nullptr ? PinnedLanePoint(promise->submission->place()) : PinnedLanePoint();
 }
 
 std::size_t Semaphore::find_others(std::uint64_t value, const LaneTracker* lane,
@@ -253,7 +253,7 @@ std::size_t Semaphore::find_others(std::uint64_t value, const LaneTracker* lane,
   std::size_t count = 0;
   int left = kOthersWithin;
   const auto take = [&](const base::TreapNode& node) {
-    const LanePoint& at = static_cast<const SignalNode&>(node).submission->place_;
+    const LanePoint& at = static_cast<const SignalNode&>(node).submission->place();
     const auto known = [&](const PinnedLanePoint& other) { return other.lane() == at.lane; };
     if (at.lane == lane || std::any_of(others, others + count, known)) return;
     others[count++] = PinnedLanePoint(at);
@@ -281,7 +281,7 @@ bool Semaphore::retire_others(std::uint64_t value, const LaneTracker* lane,
   PinnedLanePoint others[kOthers];
   const std::size_t count = find_others(value, lane, others);
   for (std::size_t i = 0; i < count; ++i) {
-    others[i]->make_visible(others[i].sequence(), visit);
+    (void)others[i]->markers().make(others[i].sequence(), visit);
     (void)others[i]->try_retire(visit);
   }
   return count != 0 && this->value() >= value;
@@ -333,7 +333,7 @@ bool Semaphore::publish(SignalNode& node, LaneTracker& lane) noexcept {
     submission.wait_met();
     at = next;
   }
-  if (reaches_others) lane.watch(node.submission->place_.sequence);
+  if (reaches_others) lane.watch(node.submission->place().sequence);
   return other_lane;
 }
 
@@ -346,10 +346,7 @@ void Semaphore::retire(SignalNode& node) noexcept {
 // Rule 4: 5 after 7 advances nothing.
 void Semaphore::note_late(const SignalNode& node) noexcept {
   if ((word_.load(std::memory_order_relaxed) & kFailedBit) != 0) return;
-  Queue& queue = node.submission->queue();
-  queue.late_semaphore_.store(id_, std::memory_order_relaxed);
-  queue.late_value_.store(node.key, std::memory_order_relaxed);
-  queue.late_signals_.fetch_add(1, std::memory_order_relaxed);
+  node.submission->queue().note_late(id_, node.key);
 }
 
 void Semaphore::retire_failed(SignalNode& node, const Status& cause) noexcept {

@@ -41,8 +41,24 @@ void Submission::release() noexcept {
   // If one reference is left it is ours, and no thread can take another.
   if (references_.load(std::memory_order_acquire) == 1 ||
       references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    queue_->recycle(*this);
+    queue_->pool().recycle(*this);
   }
+}
+
+void Submission::reset() noexcept {
+  assert(destroy_ == nullptr && "the thread that ends it destroys its payload first");
+  for (const WaitNode& wait : waits()) wait.semaphore->release();
+  wait_count_ = 0;
+  // A failure's record lives in the state word.
+  (void)Status::adopt_record(reinterpret_cast<detail::StatusRecord*>(
+      state_.load(std::memory_order_acquire) & ~kStateMask));
+  state_.store(0, std::memory_order_relaxed);
+  ended_ = nullptr;
+  leaves_signals_ = false;
+  work_ = Work::kInLane;
+  gate_ = nullptr;
+  kept_.store(Kept::kNo, std::memory_order_relaxed);
+  depth_ = 1;
 }
 
 bool Submission::end(State from, State to, const Status& cause) noexcept {
@@ -77,8 +93,8 @@ void Submission::run(bool) noexcept {
     // A host call. Its own effects, and those of its submissions, are not ours: no scope is open.
     if (record_ != nullptr) [[unlikely]]
       queue.engine().checker()->note_started(*this);
-    if (queue.tracer_ != nullptr) [[unlikely]]
-      stamps_.begin = queue.tracer_->now();
+    if (queue.tracer() != nullptr) [[unlikely]]
+      stamps_.begin = queue.tracer()->now();
     end_host_work(host_call_(payload_));
     return;
   }
@@ -102,7 +118,7 @@ void Submission::end_host_work(const Status& status) noexcept {
 }
 
 void Submission::complete() noexcept {
-  if (queue_->tracer_ != nullptr) [[unlikely]]
+  if (queue_->tracer() != nullptr) [[unlikely]]
     end_trace(trace::Record::Outcome::kComplete);
   // State first, then signals, in list order: a thread that sees the value sees it complete.
   store(State::kComplete);
@@ -113,7 +129,7 @@ void Submission::complete() noexcept {
 
 void Submission::pass_on_failure() noexcept {
   const Status why = cause();
-  if (queue_->tracer_ != nullptr) [[unlikely]] {
+  if (queue_->tracer() != nullptr) [[unlikely]] {
     end_trace(state() == State::kCancelled ? trace::Record::Outcome::kCancelled
                                            : trace::Record::Outcome::kFailed);
   }
@@ -139,8 +155,8 @@ void Submission::finish() noexcept {
   if (ended_ != nullptr) ended_(payload_, cause());
   if (record_ != nullptr) [[unlikely]]
     end_check();
-  kept_in_flight_ ? release_half() : release_payload();
-  for (std::uint32_t i = 0; i < signal_count_; ++i) signals_[i].semaphore->drop_signaller();
+  is_kept_in_flight() ? release_half() : release_payload();
+  for (const SignalNode& signal : signals()) signal.semaphore->drop_signaller();
   signal_count_ = 0;
 }
 

@@ -8,6 +8,12 @@
 //          │           └─────────────────> failed      (a wait has failed, issuing failed)
 //          └──> cancelled | failed
 //
+//        its payload (Kept), once it has ended:
+//
+//        kNo ──────────────────> released      unless it has failed in its lane
+//        kByTwo ──> kByOne ────> released      one step as the failure has been passed on, one as
+//                                              the lane has passed it, in any order
+//
 // State and cause of failure are one word, so the compare-exchange that wins publishes the cause
 // (rule 7). `unmet` counts the waits that are neither reached nor covered, plus one while they are
 // being linked; the thread that brings it to zero makes the submission ready.
@@ -16,8 +22,10 @@
 // is on, and user's handle.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -51,6 +59,9 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
     kCancelled
   };
 
+  // What its operation is.
+  enum class Work : std::uint8_t { kInLane, kHostCall, kBlockingHostCall, kHostWork };
+
   // Storage for the caller's payload, which is destroyed once, at the end. The driver executes the
   // payload itself if that is an Operation, or its member `operation`.
   static constexpr std::size_t kPayloadSize = 256;
@@ -70,11 +81,14 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   }
   void* payload() noexcept { return payload_; }
 
+  std::span<const WaitNode> waits() const noexcept { return {waits_, wait_count_}; }
+  std::span<const SignalNode> signals() const noexcept { return {signals_, signal_count_}; }
+
   // Calls fn(const LanePoint&) for each native wait until it returns false, which is returned then.
   template <class F>
   bool all_edges(F&& fn) const {
-    for (std::uint32_t i = 0; i < wait_count_; ++i) {
-      if (waits_[i].edge && !fn(waits_[i].edge.at())) return false;
+    for (const WaitNode& wait : waits()) {
+      if (wait.edge && !fn(wait.edge.at())) return false;
     }
     return !hidden_edge_ || fn(hidden_edge_.at());
   }
@@ -82,14 +96,15 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   // A host call: runs on the host shell instead of a lane, or on a thread of its own, without which
   // it fails. `call` may call out.
   void set_host_call(Status (*call)(void* payload), bool own_thread = false) noexcept {
+    work_ = own_thread ? Work::kBlockingHostCall : Work::kHostCall;
     host_call_ = call;
-    own_thread_ = own_thread;
   }
 
   // Host work: beside all lanes too, but it ends elsewhere. `start` is called under the issuer role
   // once the waits are reached, and neither blocks nor calls out; from then on some thread of the
   // runtime calls end_host_work(), once.
   void set_host_work(void (*start)(Submission& submission) noexcept) noexcept {
+    work_ = Work::kHostWork;
     start_host_work_ = start;
   }
   void end_host_work(const Status& status) noexcept;
@@ -138,40 +153,64 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   void retain_for_user() noexcept;
   void release_for_user() noexcept;
 
- private:
-  friend class Queue;
-  friend class LaneTracker;
-  friend class Semaphore;
-  friend class Engine;
-  friend class IssueSite;
+  // --- for semaphores and lanes ----------------------------------------------------------------
 
-  static constexpr std::uintptr_t kStateMask = 7;  // records are aligned to 8
-
-  void run(bool shell) noexcept override;  // the failure, or the host call
-
+  const LanePoint& place() const noexcept { return place_; }  // once issued
+  bool on_host() const noexcept { return work_ != Work::kInLane; }
+  // Popped from a semaphore: one of its waits is met.
+  void wait_met() noexcept;
   // Ends in failure; the winner passes it on through the effects. False: it was not in `from`.
   bool end(State from, State to, const Status& cause) noexcept;
-  void wait_met() noexcept;
-  bool on_host() const noexcept { return host_call_ != nullptr || start_host_work_ != nullptr; }
   void complete() noexcept;  // issued or issuing -> complete: signals
-  void end_check() noexcept;
-  void pass_on_failure() noexcept;
-  void finish() noexcept;
+  // It has failed, but its lane may still touch what it uses. Once the lane has passed it, the
+  // second function lets go of that.
+  bool is_kept_in_flight() const noexcept {
+    return kept_.load(std::memory_order_relaxed) != Kept::kNo;
+  }
+  void release_kept() noexcept {
+    release_half();
+    release();
+  }
+  void unbind() noexcept;  // from the lanes it waits on
+  // IssueSite::wait_for.
+  void hide_edge(const LanePoint& at) noexcept {
+    assert(!hidden_edge_);
+    hidden_edge_ = PinnedLanePoint(at);
+  }
+
+  // What it does while it is not issued, for a dump: "parked".
+  const char* describe_state() const noexcept;
   // The condition for which its gate holds it back; empty: none.
   std::string describe_gate() const noexcept {
     const bool described = gate_ != nullptr && gate_->describe != nullptr;
     return described ? gate_->describe(payload_) : std::string();
   }
-  // Called before it fails: its lane may still use its payload. If it failed while being issued it
-  // is held already, and another thread may read the flag now.
-  void hold() noexcept {
-    if (state() == State::kIssued) kept_in_flight_ = true;
+
+  Submission* next = nullptr;  // in the list of the one who has it: pool, inbox or issuer
+
+ private:
+  friend class Issuer;
+  friend class Queue;
+  friend class SubmissionPool;
+
+  static constexpr std::uintptr_t kStateMask = 7;  // records are aligned to 8
+
+  void run(bool shell) noexcept override;  // the failure, or the host call
+
+  void reset() noexcept;  // to an empty one
+  void end_check() noexcept;
+  void pass_on_failure() noexcept;
+  void finish() noexcept;
+  // Called before it fails: its lane may still use its payload.
+  void keep() noexcept { kept_.store(Kept::kByTwo, std::memory_order_relaxed); }
+  // The same. One that failed while being issued is kept already, perhaps by one of the two.
+  void keep_issued() noexcept {
+    if (state() == State::kIssued) keep();
   }
   void release_half() noexcept {
-    if (half_done_.exchange(true, std::memory_order_acq_rel)) release_payload();
+    if (kept_.exchange(Kept::kByOne, std::memory_order_acq_rel) == Kept::kByOne) release_payload();
   }
   void release_payload() noexcept;  // of the payload, and of the lanes it waits on
-  void unbind() noexcept;  // from the lanes it waits on
   // While tracing (trace.cpp).
   void begin_trace(trace::Tracer& tracer) noexcept;
   void end_trace(trace::Record::Outcome outcome) noexcept;
@@ -191,15 +230,12 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   base::Atomic<std::uint32_t> unmet_{0};
   base::Atomic<std::uint32_t> references_{0};
   Queue* queue_ = nullptr;
-  LanePoint place_;             // once issued
-  Submission* next_ = nullptr;  // inbox, carry list or free list
+  LanePoint place_;
   Doorbell doorbell_ = Doorbell::kRing;
   bool listed_ = false;          // among the queue's unissued; changed by the owner of its progress
-  bool own_thread_ = false;      // of a host call
-  bool kept_in_flight_ = false;  // it has failed, but its lane may still touch what it uses
-  // Set by whichever happens first: its failure was passed on, or its lane passed it. The other one
-  // then releases the payload.
-  base::Atomic<bool> half_done_{false};
+  Work work_ = Work::kInLane;
+  enum class Kept : std::uint8_t { kNo, kByTwo, kByOne };
+  base::Atomic<Kept> kept_{Kept::kNo};
   bool leaves_signals_ = false;  // set_ended()
   std::uint32_t depth_ = 1;
   trace::Name name_ = trace::kNoName;

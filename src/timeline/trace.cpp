@@ -31,7 +31,7 @@ Record point_record(const Record& whole, Record::Kind kind, const Semaphore& sem
 }  // namespace
 
 void Submission::begin_trace(trace::Tracer& tracer) noexcept {
-  stamps_ = {.tracer = &tracer, .track = queue_->track_, .id = tracer.next_id()};
+  stamps_ = {.tracer = &tracer, .track = queue_->track(), .id = tracer.next_id()};
   submitted_ = tracer.now();
   issued_ = 0;
 }
@@ -41,14 +41,14 @@ void Submission::end_trace(Record::Outcome outcome) noexcept {
   trace::Tracer& tracer = *stamps_.tracer;
   Record record = record_of(Record::Kind::kSubmission, stamps_.id, tracer.now());
   record.outcome = outcome;
-  record.track = queue_->track_;
+  record.track = queue_->track();
   record.name = name_;
   record.submitted = submitted_;
   record.issued = issued_;
   // A device that was lost may be stamping still.
   if (outcome == Record::Outcome::kComplete) {
     record.on_thread = on_host();
-    record.begin = host_call_ != nullptr || !on_host() ? stamps_.begin : record.at;
+    record.begin = work_ != Work::kHostWork ? stamps_.begin : record.at;
     record.end = on_host() ? record.at : stamps_.end;
   }
   trace::Notes notes(tracer);

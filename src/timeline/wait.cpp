@@ -95,7 +95,7 @@ bool Waiter::make_progress(bool polls) {
     };
     retire();
     if (lane->retired() < sequence &&
-        (polls ? lane->mark_visible(sequence, visit_) : lane->help(sequence, visit_))) {
+        (polls ? lane->markers().make(sequence, visit_) : lane->help(sequence, visit_))) {
       moved = true;
       retire();
     }
@@ -141,9 +141,10 @@ void Waiter::arm(bool stalled) {
     if (!lane) continue;  // its publisher finds this waiter linked and has the lane watched
     const std::uint64_t sequence = lane.sequence();
     Visit visit;
-    lane->make_visible(sequence, visit);
+    (void)lane->markers().make(sequence, visit);
     // Without a marker yet, or when arming fails, the completion shell watches it.
-    if (stalled || !lane->visible(sequence) || !lane->native(visit)->arm(sequence, *parker_).ok()) {
+    if (stalled || !lane->markers().cover(sequence) ||
+        !lane->native(visit)->arm(sequence, *parker_).ok()) {
       lane->watch(sequence);
     }
     point.semaphore()->watch_others(point.value(), lane.lane());

@@ -130,7 +130,7 @@ Status look_after_stream(const Workplace&, bool) {
   using stream::FakeApi;
   HALYARD_ASSIGN_OR_RETURN(const Ref<stream::ContextGuard<FakeApi>> guard,
                            stream::ContextGuard<FakeApi>::create({}, 0));
-  const stream::ScopedContext inside(*guard);
+  const timeline::Visit inside(*guard);
   stream::StreamLane lane({}, {}, guard.get(), 4);
   Status status = lane.open();
   const hal::Operation barrier;

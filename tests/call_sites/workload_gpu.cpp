@@ -56,7 +56,7 @@ template <class Api>
 Status look_after(const Api& api, stream::CompletionMode mode) {
   HALYARD_ASSIGN_OR_RETURN(const Ref<stream::ContextGuard<Api>> guard,
                            stream::ContextGuard<Api>::create(api, 0));
-  const stream::ScopedContext inside(*guard);
+  const timeline::Visit inside(*guard);
   auto lane = std::make_unique<stream::Lane<Api, stream::StreamCommands<Api>>>(
       api, stream::StreamCommands<Api>(), guard.get(), 4, mode);
   Status status = lane->open();

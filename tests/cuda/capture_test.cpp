@@ -329,7 +329,7 @@ TEST_F(CudaCapture, Lane_OnACapturedStream_IsProbedMarkedAndAbandonedWithoutEndi
   const CudaApi api = CudaApi::of(cuda, library().devices()[0], false);
   const Ref<stream::ContextGuard<CudaApi>> guard =
       stream::ContextGuard<CudaApi>::create(api, 0).value();
-  const stream::ScopedContext inside(*guard);
+  const timeline::Visit inside(*guard);
   const Status closed(StatusCode::kCancelled, "closed");
   const hal::Operation barrier;
   const auto issue = [&](Lane& lane, std::uint64_t sequence) {
@@ -344,7 +344,7 @@ TEST_F(CudaCapture, Lane_OnACapturedStream_IsProbedMarkedAndAbandonedWithoutEndi
     begin_capture(0);
     const timeline::IssueResult refused = issue(*lane, 2);
     expect_captured(refused.status);
-    EXPECT_FALSE(refused.started || refused.waits);
+    EXPECT_EQ(refused.left, timeline::Left::kNothing);
     EXPECT_TRUE(lane->probe().ok());
     EXPECT_TRUE(lane->mark().ok());
     EXPECT_EQ(lane->poll().sequence, 0u);

@@ -86,7 +86,7 @@ class CudaImages : public CudaTest {
   // Machine code from the library's own linker.
   static std::string cubin(const std::string& text) {
     const auto device = Device::create({.uri = "cuda://0"}, library(), 0, {}).value();
-    const stream::ScopedContext inside(*device->entry_guard());
+    const timeline::Visit inside(*device->entry_guard());
     const auto hyx = kernel::Hyx::parse(file({{"ptx-sm_80", "", text}}), "test.hyx").value();
     const std::vector<std::byte> bytes = device->image_builder()->build(hyx).value();
     return std::string(base::text_of(bytes));

@@ -134,7 +134,7 @@ TEST_F(CudaAsyncAllocations, ThePoolKeepsWhatTheReleaseThresholdSays) {
   const auto attribute_of = reinterpret_cast<CUresult (*)(CUmemoryPool, int, void*)>(
       dlsym(cuda, "cuMemPoolGetAttribute"));
   constexpr int kPoolHandle = 17;  // CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE
-  const stream::ScopedContext inside(*device->entry_guard());
+  const timeline::Visit inside(*device->entry_guard());
   CUmemoryPool pool = nullptr;
   ASSERT_EQ(pool_of(static_cast<void*>(&pool), kPoolHandle, memory->device_address()),
             CUDA_SUCCESS);

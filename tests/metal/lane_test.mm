@@ -294,7 +294,7 @@ TEST_F(MetalLane, ARefusedSubmissionHasNoEffect) {
                                      {.operation = &kBarrier, .sequence = 2, .want_marker = false}};
     const auto result = lane->issue(batch, timeline::Doorbell::kRing);
     EXPECT_EQ(result.count, 0u) << site;
-    EXPECT_FALSE(result.busy || result.started) << site;
+    EXPECT_FALSE(result.busy || result.left != timeline::Left::kNothing) << site;
     EXPECT_EQ(result.status.code(), StatusCode::kResourceExhausted) << site;
     EXPECT_EQ(failing.failed(), 1) << site;
   }

@@ -34,14 +34,14 @@ TEST(ContextGuard, SetsItsContextAndPutsBackTheOneBefore) {
   OpenedContext first(0), second(1);
   EXPECT_EQ(current(), nullptr);
   {
-    const ScopedContext outer(*first.guard);
+    const timeline::Visit outer(*first.guard);
     fake::Context* const its = current();
     EXPECT_NE(its, nullptr);
     EXPECT_EQ(capture_mode(), fake::CaptureMode::kRelaxed);
     {
-      const ScopedContext inner(*second.guard);
+      const timeline::Visit inner(*second.guard);
       EXPECT_NE(current(), its);
-      const ScopedContext again(*second.guard);
+      const timeline::Visit again(*second.guard);
     }
     EXPECT_EQ(current(), its);
   }
@@ -51,17 +51,17 @@ TEST(ContextGuard, SetsItsContextAndPutsBackTheOneBefore) {
 
 TEST(ContextGuard, SetsNoContextThatIsCurrentAlready) {
   OpenedContext context;
-  const ScopedContext outer(*context.guard);
+  const timeline::Visit outer(*context.guard);
   const FailingCalls failing("stream.set_context");
   {
-    const ScopedContext inner(*context.guard);
+    const timeline::Visit inner(*context.guard);
   }
   EXPECT_EQ(failing.failed(), 0);
 }
 
 TEST(ContextGuard, PutsBackNothingThatItCouldNotSet) {
   OpenedContext first(0), second(1);
-  const ScopedContext outer(*first.guard);
+  const timeline::Visit outer(*first.guard);
   fake::Context* const its = current();
   for (const char* site : {"stream.current_context", "stream.set_context", "stream.capture_mode"}) {
     {
@@ -98,7 +98,7 @@ TEST(ContextGuard, IsRelaxedToMakeAMarkerWhileAnotherThreadCaptures) {
   timeline::Visit visit;
   MarkerTable<FakeApi> markers(context.api, 2);
   {
-    const ScopedContext inside(*context.guard);
+    const timeline::Visit inside(*context.guard);
     check(markers.open());
   }
   const std::uint64_t violations = fake::violations();
@@ -113,9 +113,9 @@ TEST(ContextGuard, IsRelaxedToMakeAMarkerWhileAnotherThreadCaptures) {
 
 TEST(ContextGuard, SharesThePrimaryContextOfItsDevice) {
   OpenedContext first(0), second(0);
-  const ScopedContext outer(*first.guard);
+  const timeline::Visit outer(*first.guard);
   fake::Context* const its = current();
-  const ScopedContext inner(*second.guard);
+  const timeline::Visit inner(*second.guard);
   EXPECT_EQ(current(), its);
 }
 

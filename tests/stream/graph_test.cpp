@@ -32,14 +32,14 @@ struct SlotFills {
     }
     recording.commands = commands;
     recording.slot_count = slots;
-    const ScopedContext inside(*context.guard);
+    const timeline::Visit inside(*context.guard);
     native = Graphs::create(context.api, recording, mode, 64).value();
     operation.kind = hal::OperationKind::kExecute;
     operation.native = native.get();
     operation.table = table.data();
   }
   ~SlotFills() {
-    const ScopedContext inside(*context.guard);
+    const timeline::Visit inside(*context.guard);
     native.reset();
   }
   GraphCounts counts() const { return static_cast<const Graphs&>(*native).counts(); }

@@ -202,7 +202,7 @@ TEST(StreamLane, FailsAloneBeforeItsFirstNativeCall) {
   }
   EXPECT_EQ(result.count, 0u);
   EXPECT_EQ(result.status.code(), StatusCode::kResourceExhausted);
-  EXPECT_FALSE(result.started);
+  EXPECT_EQ(result.left, timeline::Left::kNothing);
   lane.issue(later, 1);
   lane.wait_until(1);
   EXPECT_EQ(memory->host_pointer()[0], std::byte{2});
@@ -224,12 +224,11 @@ TEST(StreamLane, KeepsItsSequenceWhenItFailsBehindANativeWait) {
   };
   producer.issue(kBarrier, 1);
   const timeline::IssueResult failed = issue(1, 1);
-  EXPECT_TRUE(failed.waits);
-  EXPECT_FALSE(failed.started);
+  EXPECT_EQ(failed.left, timeline::Left::kWaits);
   EXPECT_TRUE(lane->mark().ok());
   lane.wait_until(1);
   producer.wait_until(1);
-  EXPECT_FALSE(issue(1, 2).waits) << "what has passed is not waited for";
+  EXPECT_EQ(issue(1, 2).left, timeline::Left::kNothing) << "what has passed is not waited for";
 }
 
 TEST(StreamLane, KeepsItsSequenceWhenItFailsBehindItsFirstNativeCall) {
@@ -246,7 +245,7 @@ TEST(StreamLane, KeepsItsSequenceWhenItFailsBehindItsFirstNativeCall) {
   }
   EXPECT_EQ(result.count, 0u);
   EXPECT_EQ(result.status.code(), StatusCode::kResourceExhausted);
-  EXPECT_TRUE(result.started);
+  EXPECT_EQ(result.left, timeline::Left::kStarted);
   EXPECT_EQ(lane->poll().sequence, 0u);
   EXPECT_TRUE(lane->mark().ok()) << "the lane passes it with the next marker";
   lane.wait_until(1);

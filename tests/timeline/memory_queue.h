@@ -114,9 +114,10 @@ class MemoryQueue final : public NativeQueue {
     for (const Issue& issue : batch) {
       if (!fail_next.ok()) {
         result.status = std::exchange(fail_next, {});
-        result.started = fails_started;
-        result.waits = fails_behind_waits;
-        if (!fails_started && !fails_behind_waits) return result;
+        result.left = fails_started        ? Left::kStarted
+                      : fails_behind_waits ? Left::kWaits
+                                           : Left::kNothing;
+        if (result.left == Left::kNothing) return result;
         // A part of the failed submission is in the queue and runs like any other. The test knows
         // which part.
         ++issued_;

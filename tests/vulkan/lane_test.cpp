@@ -399,7 +399,7 @@ TEST_F(VulkanLane, ARefusedSubmissionHasNoEffect) {
                                      {.operation = &kBarrier, .sequence = 2, .want_marker = false}};
     const auto result = lane->issue(batch, timeline::Doorbell::kRing);
     EXPECT_EQ(result.count, 0u) << site;
-    EXPECT_FALSE(result.busy || result.started) << site;
+    EXPECT_FALSE(result.busy || result.left != timeline::Left::kNothing) << site;
     EXPECT_EQ(result.status.code(), StatusCode::kResourceExhausted) << site;
     EXPECT_EQ(calls.failed(), 1) << site;
   }

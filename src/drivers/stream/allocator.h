@@ -150,7 +150,7 @@ struct Allocator {
 
    private:
     ~OwnMemory() override {
-      const ScopedContext inside(*guard_);
+      const timeline::Visit inside(*guard_);
       Allocator::free(api_, base_, pinned_, pool_.get());
     }
 

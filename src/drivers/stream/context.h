@@ -6,7 +6,7 @@
 //
 // A capture forbids calls that are "not enqueued asynchronously to a stream" (cuda.h,
 // cuThreadExchangeStreamCaptureMode). So the stream operations of issue() and mark() need no other
-// mode. Their other, rare calls set the mode themselves (Relaxed).
+// mode. Their other, rare calls set the mode themselves (ScopedCaptureMode).
 //
 // The context is the device's primary context, which all users of the library in this process
 // share. It is reference-counted and never reset.
@@ -113,22 +113,6 @@ class ScopedCaptureMode<Api> {
   const Api& api_;
   typename Api::CaptureMode mode_ = Api::kRelaxedCapture;  // the user's mode, once ours is set
   const bool set_;
-};
-
-// Enters `guard` for a scope: for destructors, which no caller guards, and for calls that the
-// driver makes on its own.
-class ScopedContext {
- public:
-  explicit ScopedContext(timeline::EntryGuard& guard) noexcept : guard_(guard) {
-    guard_.enter(saved_, timeline::Calls::kAny);
-  }
-  ~ScopedContext() { guard_.leave(saved_); }
-  ScopedContext(const ScopedContext&) = delete;
-  ScopedContext& operator=(const ScopedContext&) = delete;
-
- private:
-  timeline::EntryGuard& guard_;
-  timeline::EntryGuard::Saved saved_;
 };
 
 }  // namespace halyard::inline v0::stream

@@ -55,7 +55,7 @@ class Device final : public hal::DeviceImpl, private hal::NativeInterop {
       return error(StatusCode::kResourceExhausted, "{}: no memory for a device", Api::kDriver);
     }
     if (options.peers) {
-      const ScopedContext inside(*device->guard_);
+      const timeline::Visit inside(*device->guard_);
       HALYARD_RETURN_IF_ERROR(library.peers().open(api, physical, its.handle, context));
       device->open_ = true;
     }
@@ -85,7 +85,7 @@ class Device final : public hal::DeviceImpl, private hal::NativeInterop {
 
   Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
                                     hal::MemoryType type) override {
-    const ScopedContext inside(*guard_);
+    const timeline::Visit inside(*guard_);
     const bool managed = options_.managed && physical_.concurrent_managed;
     return Allocator<Api>{api_, guard_, domain_, managed, pool_.get()}.allocate(size, alignment,
                                                                                 type);
@@ -95,12 +95,12 @@ class Device final : public hal::DeviceImpl, private hal::NativeInterop {
       return error(StatusCode::kUnimplemented, "{}: the device imports no memory of the host",
                    Api::kDriver);
     }
-    const ScopedContext inside(*guard_);
+    const timeline::Visit inside(*guard_);
     return Allocator<Api>{api_, guard_, domain_}.import_memory(data, size);
   }
 
   Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file) override {
-    const ScopedContext inside(*guard_);
+    const timeline::Visit inside(*guard_);
     return images_.open(std::move(file), options_.cache);
   }
   hal::NativeInterop* native_interop() noexcept override { return this; }
@@ -113,7 +113,7 @@ class Device final : public hal::DeviceImpl, private hal::NativeInterop {
     if (!Graphs::suits(recording, options_.recordings)) {
       return CommandBuffer::create(recording, Api::kDriver);
     }
-    const ScopedContext inside(*guard_);
+    const timeline::Visit inside(*guard_);
     Api api = api_;
     HALYARD_RETURN_IF_ERROR(api.prepare_graphs());
     return Graphs::create(api, recording, options_.recordings, physical_.limits.max_in_flight);
@@ -121,7 +121,7 @@ class Device final : public hal::DeviceImpl, private hal::NativeInterop {
 
   // Opens a lane on a non-blocking stream of that priority. Every lane runs every operation.
   Result<timeline::NativeQueue*> open_lane(hal::QueueKind, hal::QueuePriority priority) override {
-    const ScopedContext inside(*guard_);
+    const timeline::Visit inside(*guard_);
     int least = 0, greatest = 0;  // lower numbers go first
     HALYARD_RETURN_IF_ERROR(api_.priority_range(least, greatest));
     LaneOptions options = lane_options();
@@ -140,7 +140,7 @@ class Device final : public hal::DeviceImpl, private hal::NativeInterop {
   }
 
   void close() override {
-    const ScopedContext inside(*guard_);
+    const timeline::Visit inside(*guard_);
     lanes_.close();
     if (std::exchange(open_, false)) library_.peers().close(number_);
   }
@@ -148,7 +148,7 @@ class Device final : public hal::DeviceImpl, private hal::NativeInterop {
  private:
   // NativeInterop
   Result<Ref<hal::Memory>> import_address(std::uint64_t address, std::uint64_t size) override {
-    const ScopedContext inside(*guard_);
+    const timeline::Visit inside(*guard_);
     return Allocator<Api>{api_, guard_, domain_}.import_address(address, size,
                                                                 static_cast<int>(number_));
   }
@@ -156,11 +156,11 @@ class Device final : public hal::DeviceImpl, private hal::NativeInterop {
     return {Api::kDeviceType, static_cast<int>(number_)};
   }
   Status check_stream(void* stream) override {
-    const ScopedContext inside(*guard_);
+    const timeline::Visit inside(*guard_);
     return api_.check_import(static_cast<typename Api::Stream>(stream));
   }
   Result<timeline::NativeQueue*> import_lane(void* stream) override {
-    const ScopedContext inside(*guard_);
+    const timeline::Visit inside(*guard_);
     return lanes_.open(api_, guard_.get(), lane_options(),
                        static_cast<typename Api::Stream>(stream));
   }

@@ -66,7 +66,7 @@ class Executable final : public hal::ExecutableImpl {
         module_(module),
         functions_(std::move(functions)) {}
   ~Executable() override {
-    const ScopedContext inside(*guard_);
+    const timeline::Visit inside(*guard_);
     api_.unload(module_);
   }
 

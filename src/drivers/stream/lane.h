@@ -99,18 +99,18 @@ class Lane : public timeline::NativeQueue {
     for (const timeline::Issue& issue : batch) {
       assert(issue.sequence == issued_ + 1 && "sequences have no gaps");
       result.status = put(issue, result);
-      const bool in_lane = result.status.ok() || result.started || result.waits;
+      const bool in_lane = result.status.ok() || result.left != timeline::Left::kNothing;
       if (in_lane) issued_ = issue.sequence;
       if (!result.status.ok()) {
         if (borrowed_) name_capture(result.status);
         break;
       }
-      result.started = result.waits = false;
+      result.left = timeline::Left::kNothing;
       if (borrowed_ || issue.want_marker) {
         Status marked = record();
         if (is_capture(marked)) {
           result.status = std::move(marked);
-          result.started = true;
+          result.left = timeline::Left::kStarted;
           break;
         }
         // If this is a fault, mark() sees it again.
@@ -231,18 +231,21 @@ class Lane : public timeline::NativeQueue {
   // must know of it, since the device that it waits for may be lost (rule 27).
   Status put(const timeline::Issue& issue, timeline::IssueResult& result) noexcept {
     for (const timeline::Edge& edge : issue.waits) {
-      HALYARD_RETURN_IF_ERROR(wait_for(edge, result.waits));
+      HALYARD_RETURN_IF_ERROR(wait_for(edge, result.left));
     }
-    return commands_.put(api_, stream_, issue, result.started);
+    bool started = false;
+    Status status = commands_.put(api_, stream_, issue, started);
+    if (started) result.left = timeline::Left::kStarted;
+    return status;
   }
 
-  Status wait_for(const timeline::Edge& edge, bool& waits) noexcept {
+  Status wait_for(const timeline::Edge& edge, timeline::Left& left) noexcept {
     MarkerTable<Api>& producer = static_cast<Lane*>(edge.queue)->markers_;
     auto* const marker = producer.hold(edge.sequence);
     if (marker == nullptr) return {};  // passed
     Status status = api_.wait(stream_, marker->event());
     producer.release(*marker);
-    waits |= status.ok();
+    if (status.ok()) left = timeline::Left::kWaits;
     return status;
   }
 

@@ -37,7 +37,7 @@ class MemoryPool final : public RefCounted {
     if (!pool) {
       return error(StatusCode::kResourceExhausted, "{}: no memory for a memory pool", Api::kDriver);
     }
-    const ScopedContext inside(*pool->guard_);
+    const timeline::Visit inside(*pool->guard_);
     const Status status = api.create_pool(device.handle, pool->pool_);
     if (status.code() == StatusCode::kUnimplemented) {
       return Status(StatusCode::kUnavailable,
@@ -76,7 +76,7 @@ class MemoryPool final : public RefCounted {
   // "The resources associated with the pool will be released automatically" once frees that were
   // issued have completed (cuMemPoolDestroy); the same holds for a stream (cuStreamDestroy).
   ~MemoryPool() override {
-    const ScopedContext inside(*guard_);
+    const timeline::Visit inside(*guard_);
     if (has_stream_) api_.destroy(stream_);
     if (has_pool_) api_.destroy(pool_);
   }

@@ -55,7 +55,7 @@ class Registration {
     while (*link != this) link = &(*link)->next_;
     *link = next_;
     {
-      const ScopedContext inside(*guard_);
+      const timeline::Visit inside(*guard_);
       api_.unregister_host(data_);
     }
     delete this;

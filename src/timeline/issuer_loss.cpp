@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Queue: loss of a device (timelines.md, rules 26 and 27). All of it runs under the issuer role.
+// Issuer: loss of a device (timelines.md, rules 26 and 27). All of it runs under the issuer role.
 //
 // On the lost device everything fails. On other devices, work that waits on it natively never runs.
 // Nor does later work of the same lane:
@@ -12,46 +12,35 @@
 // Lanes that wait on 3, 4 or 5 are dead from that wait on as well, so every queue checks again.
 #include "base/format.h"
 #include "timeline/engine.h"
+#include "timeline/issuer.h"
 #include "timeline/queue.h"
 
 namespace halyard::inline v0::timeline {
 
-void Queue::check_for_loss() noexcept {
-  // An exchange acquires what each thread that set the flag wrote before.
-  (void)sweep_.exchange(false, std::memory_order_seq_cst);
+void Issuer::check_for_loss() noexcept {
+  inbox_.take_sweep();
   if (device_.lost()) {
     const Status cause = device_.status();
     if (lane_ != nullptr) fail_lane(*lane_, cause);
     for (auto& lane : quarantined_) fail_lane(*lane, cause);
-    fail_unissued(cause);
+    queue_.fail_unissued(cause);
     // Held submissions have ended; the next drain releases them.
-    if (held_submissions_ != nullptr) retry_.store(true, std::memory_order_relaxed);
+    if (held_submissions_ != nullptr) inbox_.want_retry();
     return;
   }
   for (auto& lane : quarantined_) (void)sweep_lane(*lane);
   if (lane_ == nullptr) return;
   if (!sweep_lane(*lane_)) return lane_->notify_room();  // sweep_lane() has retired some
   (void)quarantined_.push_back(lane_.release());       // there is room
-  busy_.store(false, std::memory_order_relaxed);       // of the old lane
-  if (refuses_.load(std::memory_order_relaxed)) return;
+  if (queue_.is_closed()) return;
   // Without a fresh lane, later submissions fail Unavailable (resolve).
   if (!quarantined_.make_room(1)) return;
-  if (Result<NativeQueue*> fresh = lane_source_.open_lane(); fresh.ok()) {
-    lane_.reset(LaneTracker::create(*this, **fresh));
+  if (Result<NativeQueue*> fresh = queue_.open_lane(); fresh.ok()) {
+    lane_.reset(LaneTracker::create(queue_, **fresh));
   }
 }
 
-void Queue::fail_unissued(const Status& cause) noexcept {
-  base::LockGuard lock(mutex_);
-  const auto state = cause.code() == StatusCode::kCancelled ? Submission::State::kCancelled
-                                                            : Submission::State::kFailed;
-  unissued_.for_each([&](Submission& submission) {
-    // Not host calls that run now: they end by themselves.
-    (void)submission.end(Submission::State::kParked, state, cause);
-  });
-}
-
-void Queue::fail_lane(LaneTracker& lane, const Status& cause) noexcept {
+void Issuer::fail_lane(LaneTracker& lane, const Status& cause) noexcept {
   lane.take_retire_role();
   if (lane.closed_) return lane.release_retire_role();
   (void)lane.advance();  // what the device has finished is complete
@@ -66,7 +55,7 @@ void Queue::fail_lane(LaneTracker& lane, const Status& cause) noexcept {
   for (std::uint64_t at = first; at <= last; ++at) {
     if (lane.entry(at).is_part) continue;
     Submission& submission = *lane.entry(at).submission;
-    submission.hold();
+    submission.keep_issued();
     (void)submission.end(Submission::State::kIssued, Submission::State::kFailed, cause);
   }
   lane.set_retired(last);
@@ -76,7 +65,7 @@ void Queue::fail_lane(LaneTracker& lane, const Status& cause) noexcept {
 }
 
 // Under the retire role: ends a submission of which parts are in this lane with the latest part.
-void Queue::end_parts(LaneTracker& lane, const Status& cause) noexcept {
+void Issuer::end_parts(LaneTracker& lane, const Status& cause) noexcept {
   if (in_parts_ == nullptr || &lane != lane_.get()) return;
   Submission& submission = *std::exchange(in_parts_, nullptr);
   note_issued_to_gate(lane, submission);
@@ -89,7 +78,7 @@ void Queue::end_parts(LaneTracker& lane, const Status& cause) noexcept {
 }
 
 // True if the lane has become dead from some wait on.
-bool Queue::sweep_lane(LaneTracker& lane) noexcept {
+bool Issuer::sweep_lane(LaneTracker& lane) noexcept {
   lane.take_retire_role();
   (void)lane.advance();
   const std::uint64_t last =
@@ -111,13 +100,10 @@ bool Queue::sweep_lane(LaneTracker& lane) noexcept {
   end_parts(lane, cause);
   const Status behind =
       error(StatusCode::kUnavailable, "{}: behind a wait for {} that will never be reached: {}",
-            name(), lost.lane->queue().name(), cause.message());
+            queue_.name(), lost.lane->queue().name(), cause.message());
   // Progress after the last marker in front of the dead wait will never be seen.
   std::uint64_t from = dead;
-  while (!lane.marks_all_ && from > lane.retired() + 1 &&
-         !lane.entry(from - 1).marked.load(std::memory_order_relaxed)) {
-    --from;
-  }
+  while (from > lane.retired() + 1 && !lane.markers_.has(from - 1)) --from;
   if (!lane.quarantined()) lane.quarantine_cause_ = behind;  // others may read the first one
   lane.quarantined_from_.store(from, std::memory_order_release);
   lane.kept_until_ = from - 1;
@@ -125,7 +111,7 @@ bool Queue::sweep_lane(LaneTracker& lane) noexcept {
   for (std::uint64_t at = from; at <= last; ++at) {
     if (lane.entry(at).is_part) continue;
     Submission& submission = *lane.entry(at).submission;
-    submission.hold();
+    submission.keep_issued();
     (void)submission.end(Submission::State::kIssued, Submission::State::kFailed,
                          &submission == first_dead ? cause : behind);
   }
@@ -134,11 +120,27 @@ bool Queue::sweep_lane(LaneTracker& lane) noexcept {
   return true;
 }
 
+bool Issuer::quiet() noexcept {
+  if (lane_ != nullptr && !lane_->quiet()) return false;
+  for (LaneTracker* const lane : quarantined_) {
+    // Work after its dead wait will not run, and may hold lanes of this device's queues.
+    lane->close(lane->why_dead(lane->in_front() + 1));
+    if (!lane->quiet()) return false;
+  }
+  return true;
+}
+
+bool Issuer::close_lane(const Status& cause) noexcept {
+  if (lane_ == nullptr) return true;
+  lane_->close(cause);  // those in quarantine have been closed: quiet()
+  return lane_->quiet();
+}
+
 // After a lane became dead: has the other queues check their edges to it.
-void Queue::notify_others() noexcept {
+void Issuer::notify_others() noexcept {
   engine_.work_source().wake(base::Shell::kCompletion);  // it may watch the lane
   engine_.for_each_queue([this](Queue& queue) {
-    if (&queue != this) queue.schedule_after_loss();
+    if (&queue != &queue_) queue.schedule_after_loss();
   });
 }
 

@@ -8,13 +8,12 @@
 
 #include "base/build.h"
 #include "base/format.h"
+#include "base/spin_lock.h"
 #include "timeline/engine.h"
 #include "timeline/queue.h"
 
 namespace halyard::inline v0::timeline {
 namespace {
-
-constexpr std::size_t kSlabSize = base::kSmallBounds ? 4 : 64;  // submissions at a time
 
 // Grows a node array to at least `count`; keeps nothing.
 template <class Node>
@@ -81,9 +80,7 @@ std::uint32_t merge(Node* nodes, std::span<const Point> points) {
 Result<Ref<Queue>> Queue::create(Device& device, LaneSource& lanes, QueueOptions options) {
   HALYARD_ASSIGN_OR_RETURN(NativeQueue * native, lanes.open_lane());
   Ref<Queue> queue = Ref<Queue>::adopt(new (std::nothrow) Queue(device, lanes, std::move(options)));
-  if (queue) queue->lane_.reset(LaneTracker::create(*queue, *native));
-  if (!queue || queue->lane_ == nullptr || !queue->quarantined_.make_room(1) ||
-      !queue->engine_.add_queue(*queue, queue->index_)) {
+  if (!queue || !queue->issuer_.open(*native) || !queue->engine_.add_queue(*queue, queue->index_)) {
     return Status(StatusCode::kResourceExhausted, "queue: no memory");
   }
   return queue;
@@ -97,47 +94,11 @@ Queue::Queue(Device& device, LaneSource& lanes, QueueOptions options)
       tracer_(engine_.tracer()),
       track_(tracer_ != nullptr ? tracer_->add_track(options_.name, options_.clock) : 0) {}
 
-Queue::~Queue() {
-  engine_.remove_queue(*this);
-  for (LaneTracker* lane : quarantined_) delete lane;
-  for (Submission* slab : slabs_) delete[] slab;
-}
+Queue::~Queue() { engine_.remove_queue(*this); }
 
 Result<Submission*> Queue::allocate() noexcept {
-  for (;;) {
-    pool_lock_.lock();
-    Submission* submission = free_;
-    if (submission != nullptr) free_ = submission->next_;
-    pool_lock_.unlock();
-    if (submission != nullptr) {
-      submission->references_.store(1, std::memory_order_relaxed);
-      return submission;
-    }
-    if (!grow()) {
-      return error(StatusCode::kResourceExhausted, "{}: no memory for a submission", name());
-    }
-  }
-}
-
-bool Queue::grow() noexcept {
-  auto* slab = new (std::nothrow) Submission[kSlabSize];
-  if (slab == nullptr) return false;
-  for (std::size_t i = 0; i < kSlabSize; ++i) {
-    slab[i].queue_ = this;
-    slab[i].next_ = i + 1 < kSlabSize ? &slab[i + 1] : nullptr;
-  }
-  {
-    base::LockGuard lock(mutex_);
-    if (!slabs_.push_back(slab)) {
-      delete[] slab;
-      return false;
-    }
-  }
-  pool_lock_.lock();
-  slab[kSlabSize - 1].next_ = free_;
-  free_ = slab;
-  pool_lock_.unlock();
-  return true;
+  if (Submission* const submission = pool_.allocate(); submission != nullptr) return submission;
+  return error(StatusCode::kResourceExhausted, "{}: no memory for a submission", name());
 }
 
 void Queue::discard(Submission& submission) noexcept {
@@ -147,30 +108,6 @@ void Queue::discard(Submission& submission) noexcept {
     submission.end_check();
   submission.release_payload();
   submission.release();
-}
-
-void Queue::recycle(Submission& submission) noexcept {
-  assert(submission.destroy_ == nullptr && "the thread that ends it destroys its payload first");
-  for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
-    submission.waits_[i].semaphore->release();
-  }
-  submission.wait_count_ = 0;
-  // A failure's record lives in the state word.
-  (void)Status::adopt_record(reinterpret_cast<detail::StatusRecord*>(
-      submission.state_.load(std::memory_order_acquire) & ~Submission::kStateMask));
-  submission.state_.store(0, std::memory_order_relaxed);
-  submission.ended_ = nullptr;
-  submission.leaves_signals_ = false;
-  submission.host_call_ = nullptr;
-  submission.start_host_work_ = nullptr;
-  submission.gate_ = nullptr;
-  submission.kept_in_flight_ = false;
-  submission.half_done_.store(false, std::memory_order_relaxed);
-  submission.depth_ = 1;
-  pool_lock_.lock();
-  submission.next_ = free_;
-  free_ = &submission;
-  pool_lock_.unlock();
 }
 
 Status Queue::refuse(const Point& point, const char* what, std::size_t index) const {
@@ -202,10 +139,7 @@ Status Queue::refuse_signal(const SignalNode& signal, std::uint64_t value) const
 
 // Validates before it takes anything: an error leaves no trace.
 Status Queue::prepare(Submission& submission, const SubmitOptions& options) noexcept {
-  if (refuses_.load(std::memory_order_acquire)) {
-    base::LockGuard lock(mutex_);
-    return closed_;
-  }
+  if (refuses_.load(std::memory_order_acquire)) return why_closed();
   if (device_.lost()) return device_.status();
   const auto usable = [this](const Point& point) {
     const Semaphore* const semaphore = point.semaphore();
@@ -277,7 +211,7 @@ Status Queue::prepare(Submission& submission, const SubmitOptions& options) noex
 Status Queue::submit(Submission& submission, const SubmitOptions& options, Submission** out,
                      LanePoint* issued) noexcept {
   Status status;
-  if (backlog_.load(std::memory_order_relaxed) >= options_.backlog_limit) [[unlikely]] {
+  if (inbox_.backlog(std::memory_order_relaxed) >= options_.backlog_limit) [[unlikely]] {
     status = wait_for_room(options.room);
   }
   if (status.ok()) status = prepare(submission, options);
@@ -293,8 +227,7 @@ Status Queue::submit(Submission& submission, const SubmitOptions& options, Submi
     *out = &submission;
   }
   EffectScope scope(engine_, EffectScope::Mode::kRun);
-  for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
-    const WaitNode& wait = submission.waits_[i];
+  for (const WaitNode& wait : submission.waits()) {
     if (wait.semaphore->value_state(wait.key) == Semaphore::ValueState::kReached) continue;
     if (submission.on_host() || !wait.semaphore->is_covered(wait.key, wait.domain)) {
       park(submission);
@@ -304,13 +237,12 @@ Status Queue::submit(Submission& submission, const SubmitOptions& options, Submi
     submission.doorbell_ = Doorbell::kRing;
     issued = nullptr;
   }
-  if (!submission.on_host() && take_role()) {
+  if (!submission.on_host()) {
     // No other thread knows of it yet: no inbox, no list.
-    work_in_role(false, &submission, issued);
-  } else {
-    list(submission);
-    make_ready(submission);
+    if (IssuerRole role{issuer_}) return role.work(false, &submission, issued), Status();
   }
+  list(submission);
+  make_ready(submission);
   return {};
 }
 
@@ -319,10 +251,7 @@ void Queue::park(Submission& submission) noexcept {
   list(submission);
   if (device_.lost() || refuses_.load(std::memory_order_seq_cst)) {
     Status cause = device_.status();
-    if (cause.ok()) {
-      base::LockGuard lock(mutex_);
-      cause = closed_;
-    }
+    if (cause.ok()) cause = why_closed();
     (void)submission.end(Submission::State::kParked, Submission::State::kFailed, cause);
   }
   const bool coverable = !submission.on_host();
@@ -349,14 +278,9 @@ void Queue::make_ready(Submission& submission) noexcept {
     submission.release();  // ended while it was parked: it leaves the queue here
     return;
   }
-  backlog_.fetch_add(1, std::memory_order_relaxed);
-  Submission* head = inbox_.load(std::memory_order_relaxed);
-  do {
-    submission.next_ = head;
-  } while (!inbox_.compare_exchange_weak(head, &submission, std::memory_order_seq_cst,
-                                         std::memory_order_relaxed));
+  inbox_.push(submission);
   // A holder of the role checks the inbox after it has released the role.
-  if (!role_.load(std::memory_order_seq_cst)) schedule();
+  if (!inbox_.is_role_taken()) schedule();
 }
 
 void Queue::schedule() noexcept {
@@ -384,28 +308,72 @@ void Queue::unlist(Submission& submission) noexcept {
   if (unissued_.empty()) wake_waiters();
 }
 
+void Queue::run(bool shell) noexcept {
+  scheduled_.store(false, std::memory_order_seq_cst);
+  if (IssuerRole role{issuer_}) role.work(shell);
+  leave();
+}
+
+// On a shell, after this thread's other effects; for an outside caller, on the issue shell if a
+// thread can run that.
+void Queue::work_later(bool shell) noexcept {
+  if (shell || !engine_.work_source().ensure(base::Shell::kIssue).ok()) return schedule();
+  enter();
+  if (scheduled_.exchange(true, std::memory_order_seq_cst)) {
+    leave();
+  } else {
+    engine_.post(base::Shell::kIssue, *this);
+  }
+}
+
+bool Queue::try_mark(Visit& visit) noexcept {
+  EffectScope scope(engine_, EffectScope::Mode::kDefer);
+  const IssuerRole role(issuer_, visit);
+  return role && role->mark_tail();
+}
+
+void Queue::request_mark(std::uint64_t bit, Visit& visit) noexcept {
+  EffectScope scope(engine_, EffectScope::Mode::kDefer);
+  inbox_.want_marks(bit);
+  // The holder of the role looks before and after it releases the role.
+  if (const IssuerRole role{issuer_, visit}) role->serve_marks();
+}
+
+void Queue::fail_unissued(const Status& cause) noexcept {
+  const auto state = cause.code() == StatusCode::kCancelled ? Submission::State::kCancelled
+                                                            : Submission::State::kFailed;
+  for_each_unissued([&](Submission& submission) {
+    // Not host calls that run now: they end by themselves.
+    (void)submission.end(Submission::State::kParked, state, cause);
+  });
+}
+
+void Queue::note_late(std::uint64_t semaphore, std::uint64_t value) noexcept {
+  late_semaphore_.store(semaphore, std::memory_order_relaxed);
+  late_value_.store(value, std::memory_order_relaxed);
+  late_signals_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Queue::keep() noexcept {
+  // Not a member of the engine: the device may outlive it.
+  static base::SpinLock lock;
+  static Queue* kept = nullptr;
+  lock.lock();
+  if (!std::exchange(is_kept_, true)) {
+    retain();
+    next_kept_ = std::exchange(kept, this);
+  }
+  lock.unlock();
+}
+
 bool Queue::retire_ended() noexcept {
-  if (!take_role()) return true;
-  bool busy = carry_ != nullptr || in_parts_ != nullptr;
-  Visit visit;
-  if (lane_ != nullptr) {
-    // Perhaps no thread waits for the last ones; without a marker their end would never be seen.
-    (void)mark_tail(visit);
-    (void)lane_->try_retire(visit);
-    busy |= lane_->published() != lane_->retired();
-  }
-  // Work in front of a dead wait still runs.
-  for (const auto& lane : quarantined_) {
-    (void)lane->try_retire(visit);
-    busy |= lane->retired() < lane->in_front();
-  }
-  if (release_role(visit)) schedule();
-  return busy;
+  const IssuerRole role(issuer_);
+  return !role || role->retire_all();
 }
 
 bool Queue::in_flight() noexcept {
   EffectScope scope(engine_, EffectScope::Mode::kDefer);
-  return retire_ended() || inbox_.load(std::memory_order_acquire) != nullptr ||
+  return retire_ended() || inbox_.has_submissions(std::memory_order_acquire) ||
          users_.load(std::memory_order_acquire) != 0;
 }
 
@@ -419,77 +387,62 @@ void Queue::close(const Status& cause) noexcept {
   }
   fail_unissued(cause);
   // The next drain releases the held submissions.
-  if (held_count_.load(std::memory_order_acquire) != 0) retry();
+  if (has_held()) retry();
 }
 
 bool Queue::reopen(std::string name) {
   EffectScope scope(engine_, EffectScope::Mode::kDefer);
   // In this order, as in wait_idle().
-  if (has_unissued() || in_flight() || !take_role()) return false;
-  const bool whole = lane_ != nullptr && quarantined_.empty();
-  if (release_role()) schedule();
+  if (has_unissued() || in_flight()) return false;
+  if (const IssuerRole role(issuer_); !role || !role->is_whole()) return false;
   // A user's handle of a submission keeps the queue.
-  if (!whole || !unique()) return false;
+  if (!unique()) return false;
   late_signals_.store(0, std::memory_order_relaxed);
   is_watched_.store(false, std::memory_order_relaxed);
-  engine_.rename(*this, std::move(name));
+  // The name is read without this lock only if the queue has submissions or a user.
+  engine_.for_each_queue([&](Queue& queue) {
+    if (&queue == this) options_.name = std::move(name);
+  });
   if (tracer_ != nullptr) track_ = tracer_->add_track(options_.name, options_.clock);
   return true;
 }
 
 void Queue::watch() noexcept {
   EffectScope scope(engine_, EffectScope::Mode::kDefer);
-  if (!take_role()) return;
-  const auto watch = [](LaneTracker& lane, std::uint64_t last) {
-    if (lane.retired() < last && !lane.watched_.load(std::memory_order_acquire)) lane.watch(last);
-  };
-  if (lane_ != nullptr) watch(*lane_, lane_->published());
-  for (const auto& lane : quarantined_) watch(*lane, lane->in_front());
-  if (release_role()) schedule();
+  if (const IssuerRole role{issuer_}) role->watch();
 }
 
 void Queue::watch_dropped() noexcept {
   EffectScope scope(engine_, EffectScope::Mode::kDefer);
-  if (!has_unissued() && take_role()) {
-    const bool is_idle = carry_ == nullptr && inbox_.load(std::memory_order_relaxed) == nullptr &&
-                         (lane_ == nullptr || lane_->retired() == lane_->published());
+  if (!has_unissued()) {
     // The last handle may be dropped where a lane is retired.
-    if (release_role(/*may_retire=*/false)) schedule();
-    if (is_idle) return;
+    const IssuerRole role(issuer_, IssuerRole::Overtaken::kLeave);
+    if (role && role->is_idle()) return;
   }
   is_watched_.store(true, std::memory_order_seq_cst);
   retry();
 }
 
 bool Queue::idle() noexcept {
-  {
-    // A closed queue is not notified of a loss, and something may have been issued until it was
-    // closed.
-    EffectScope scope(engine_, EffectScope::Mode::kDefer);
-    if (!take_role()) return false;
-    check_for_loss();
-    if (release_role()) schedule();
+  EffectScope scope(engine_, EffectScope::Mode::kDefer);
+  // A closed queue is not notified of a loss, and something may have been issued until it was
+  // closed.
+  if (const IssuerRole role{issuer_}; !role) {
+    return false;
+  } else {
+    role->check_for_loss();
   }
-  if (in_flight() || held_count_.load(std::memory_order_acquire) != 0) return false;
-  if (lane_ != nullptr && !lane_->quiet()) return false;
-  for (const auto& lane : quarantined_) {
-    // Work after its dead wait will not run, and may hold lanes of this device's queues.
-    EffectScope scope(engine_, EffectScope::Mode::kDefer);
-    lane->close(lane->why_dead(lane->in_front() + 1));
-    if (!lane->quiet()) return false;
-  }
-  {
-    base::LockGuard lock(mutex_);
-    if (!unissued_.empty()) return false;
-  }
+  if (in_flight() || has_held()) return false;
+  if (const IssuerRole role(issuer_); !role || !role->quiet()) return false;
+  if (has_unissued()) return false;
   // The thread that took the last one off the list entered before that and may still be inside.
   return users_.load(std::memory_order_acquire) == 0;
 }
 
 bool Queue::release_lanes(const Status& cause) noexcept {
-  if (lane_ == nullptr) return true;
-  lane_->close(cause);  // those in quarantine have been closed: idle()
-  return lane_->quiet();
+  EffectScope scope(engine_, EffectScope::Mode::kDefer);
+  const IssuerRole role(issuer_);
+  return role && role->close_lane(cause);
 }
 
 }  // namespace halyard::inline v0::timeline

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Queue: from a batch (queue_drain.cpp) to the lane, under the issuer role:
+// Issuer: from a batch (issuer_drain.cpp) to the lane, under the issuer role:
 //
 //     room ── resolve the waits ── issue ── publish
 //                                    └───── put back, or fail
@@ -8,12 +8,66 @@
 
 #include "base/format.h"
 #include "timeline/engine.h"
+#include "timeline/issuer.h"
 #include "timeline/queue.h"
 
 namespace halyard::inline v0::timeline {
 
+Issuer::Issuer(Queue& queue, Inbox& inbox) noexcept
+    : queue_(queue), inbox_(inbox), engine_(queue.engine()), device_(queue.device()) {}
+
+Issuer::~Issuer() {
+  for (LaneTracker* lane : quarantined_) delete lane;
+}
+
+bool Issuer::open(NativeQueue& native) noexcept {
+  lane_.reset(LaneTracker::create(queue_, native));
+  return lane_ != nullptr && quarantined_.make_room(1);
+}
+
+bool Issuer::retire_all() noexcept {
+  bool busy = carry_ != nullptr || in_parts_ != nullptr;
+  if (lane_ != nullptr) {
+    // Perhaps no thread waits for the last ones; without a marker their end would never be seen.
+    (void)mark_tail();
+    (void)lane_->try_retire(*visit_);
+    busy |= lane_->published() != lane_->retired();
+  }
+  // Work in front of a dead wait still runs.
+  for (LaneTracker* const lane : quarantined_) {
+    (void)lane->try_retire(*visit_);
+    busy |= lane->retired() < lane->in_front();
+  }
+  return busy;
+}
+
+void Issuer::watch() noexcept {
+  const auto watch = [](LaneTracker& lane, std::uint64_t last) {
+    if (lane.retired() < last && !lane.watched_.load(std::memory_order_acquire)) lane.watch(last);
+  };
+  if (lane_ != nullptr) watch(*lane_, lane_->published());
+  for (LaneTracker* const lane : quarantined_) watch(*lane, lane->in_front());
+}
+
+bool Issuer::is_idle() const noexcept {
+  return carry_ == nullptr && !inbox_.has_submissions() &&
+         (lane_ == nullptr || lane_->retired() == lane_->published());
+}
+
+PinnedLanePoint Issuer::in_flight() const noexcept {
+  LanePoint at;
+  if (lane_ != nullptr) at = {lane_.get(), lane_->published()};
+  for (LaneTracker* const old : quarantined_) {
+    if (at && at.lane->retired() < at.sequence) break;
+    at = {old, old->in_front()};
+  }
+  return PinnedLanePoint(at);
+}
+
+void Issuer::schedule() noexcept { queue_.schedule(); }
+
 // Issues one submission, of which no other thread knows; its waits were reached or covered.
-LanePoint Queue::issue_direct(Submission& submission, Visit& visit) noexcept {
+LanePoint Issuer::issue_direct(Submission& submission) noexcept {
   if (device_.lost()) {
     (void)submission.end(Submission::State::kParked, Submission::State::kFailed, device_.status());
     submission.release();
@@ -23,30 +77,30 @@ LanePoint Queue::issue_direct(Submission& submission, Visit& visit) noexcept {
   batch_[0] = &submission;
   edges_.shrink(0);
   first_edge_[0] = first_edge_[1] = 0;
-  if (submission.wait_count_ != 0 && !may_issue(submission, 0, visit)) return {};
+  if (submission.wait_count_ != 0 && !may_issue(submission, 0)) return {};
   const std::uint64_t sequence = lane_->issued_ + 1;
-  issue(1, visit);
+  issue(1);
   return lane_->issued_ == sequence ? LanePoint{lane_.get(), sequence} : LanePoint{};
 }
 
 // Returns how many native commands the lane takes now, at least `wanted`. At 0 the queue is busy
 // and will be kicked.
-std::uint64_t Queue::room(std::uint64_t wanted, Visit& visit) noexcept {
+std::uint64_t Issuer::room(std::uint64_t wanted) noexcept {
   if (lane_ == nullptr || device_.lost())
     return std::max<std::uint64_t>(wanted, kBound);  // to be failed
-  if (busy_.load(std::memory_order_relaxed)) return 0;
   LaneTracker& lane = *lane_;
+  if (lane.busy_.load(std::memory_order_relaxed)) return 0;
   if (const std::uint64_t free = lane.free_depth(); free >= wanted) return free;
-  (void)lane.try_retire(visit);
+  (void)lane.try_retire(*visit_);
   if (const std::uint64_t free = lane.free_depth(); free >= wanted) return free;
   // Rule 16: the flag is stored before the depth is read again, and a retirer lowers the depth
   // before it reads the flag.
   const std::uint64_t room_at = std::min<std::uint64_t>(lane.limit_ / 2, lane.limit_ - wanted);
-  refused_at_.store(kNotRefused, std::memory_order_relaxed);
-  room_at_.store(room_at, std::memory_order_relaxed);
-  busy_.store(true, std::memory_order_seq_cst);
+  lane.refused_at_.store(LaneTracker::kNotRefused, std::memory_order_relaxed);
+  lane.room_at_.store(room_at, std::memory_order_relaxed);
+  lane.busy_.store(true, std::memory_order_seq_cst);
   if (const std::uint64_t free = lane.free_depth(); free >= wanted) {
-    busy_.store(false, std::memory_order_relaxed);
+    lane.busy_.store(false, std::memory_order_relaxed);
     return free;
   }
   lane.watch(lane.sequence_leaving(room_at));
@@ -54,29 +108,29 @@ std::uint64_t Queue::room(std::uint64_t wanted, Visit& visit) noexcept {
 }
 
 // Issues the next part of the submission in parts. False: the lane has no room for a part now.
-bool Queue::issue_part(Visit& visit) noexcept {
+bool Issuer::issue_part() noexcept {
   if (device_.lost()) return false;  // the loss ends it (check_for_loss)
-  if (room(1, visit) == 0) return false;
+  if (room(1) == 0) return false;
   batch_[0] = in_parts_;
   edges_.shrink(0);
   first_edge_[0] = first_edge_[1] = 0;
-  issue(1, visit);
-  return !busy_.load(std::memory_order_relaxed);
+  issue(1);
+  return !lane_->busy_.load(std::memory_order_relaxed);
 }
 
 // Checks every wait anew: reached, then failed, then promise. One of them holds, because a promise
 // is removed after its word has moved (rule 11).
-Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Visit& visit,
-                              Status& cause) noexcept {
+Issuer::Resolve Issuer::resolve(Submission& submission, std::size_t index, Status& cause) noexcept {
   first_edge_[index] = edges_.size();
   if (device_.lost()) return cause = device_.status(), Resolve::kFailed;
   if (lane_ == nullptr) {
-    cause = error(StatusCode::kUnavailable, "{}: no fresh lane after a device was lost", name());
+    cause =
+        error(StatusCode::kUnavailable, "{}: no fresh lane after a device was lost", queue_.name());
     return Resolve::kFailed;
   }
   // An edge for each wait, and one that a gate may add.
   if (!edges_.make_room(submission.wait_count_ + std::size_t{1})) {
-    cause = error(StatusCode::kResourceExhausted, "{}: no memory for native waits", name());
+    cause = error(StatusCode::kResourceExhausted, "{}: no memory for native waits", queue_.name());
     return Resolve::kFailed;
   }
   for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
@@ -97,14 +151,14 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Visit& 
         cause = promise->why_dead(sequence);
         return Resolve::kFailed;
       }
-      const std::uint64_t marker = promise->marker_for(sequence);
+      const std::uint64_t marker = promise->markers().first_from(sequence);
       if (marker == 0) {
         // Rule 20: where another thread has the role, the bit first; that one marks and kicks us.
-        const bool seen = promise->queue().try_mark(visit);
-        if (!seen) promise->queue().request_mark(mark_bit(), visit);
-        const bool marked = promise->marker_for(sequence) != 0;
+        const bool seen = promise->queue().try_mark(*visit_);
+        if (!seen) promise->queue().request_mark(queue_.mark_bit(), *visit_);
+        const bool marked = promise->markers().first_from(sequence) != 0;
         if (marked) continue;
-        if (seen) retry();  // it was retired meanwhile
+        if (seen) queue_.retry();  // it was retired meanwhile
         return Resolve::kNeedsMarker;
       }
       wait.edge = PinnedLanePoint({promise.lane(), marker});           // until the submission ends
@@ -113,13 +167,12 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Visit& 
     }
   }
   if (submission.record_ != nullptr) [[unlikely]] {
-    cause = engine_.checker()->issue(submission, {submission.waits_, submission.wait_count_},
-                                     {submission.signals_, submission.signal_count_});
+    cause = engine_.checker()->issue(submission, submission.waits(), submission.signals());
     if (!cause.ok()) return Resolve::kFailed;
   }
   Resolve resolved = Resolve::kReady;
   if (submission.gate_ != nullptr) {
-    IssueSite site(*lane_, submission, edges_, visit);
+    IssueSite site(*this, submission);
     const Gate::Answer answer = submission.gate_->ask(submission.payload_, site, cause);
     if (answer == Gate::Answer::kLater) resolved = Resolve::kHeld;
     if (answer == Gate::Answer::kFail) resolved = Resolve::kFailed;
@@ -130,7 +183,7 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Visit& 
 
 // Hands batch_[0, count) to the lane. Submissions that the lane does not take are put back in
 // order, or failed.
-void Queue::issue(std::size_t count, Visit& visit) noexcept {
+void Issuer::issue(std::size_t count) noexcept {
   LaneTracker& lane = *lane_;
   Doorbell doorbell = Doorbell::kDefer;
   std::uint64_t depth = lane.issued_depth_;
@@ -147,11 +200,10 @@ void Queue::issue(std::size_t count, Visit& visit) noexcept {
     submission.place_ = {&lane, sequence};
     if (submission.doorbell_ == Doorbell::kRing) doorbell = Doorbell::kRing;
     bool want_marker = false;
-    if (!lane.marks_all_) {
-      want_marker = sequence - lane.marked_.load(std::memory_order_relaxed) >= kMarkEvery;
-      for (std::uint32_t k = 0; k < submission.signal_count_; ++k) {
-        const SignalNode& signal = submission.signals_[k];
-        want_marker |= signal.semaphore->has_waiter_for(signal.key, *this);
+    if (!lane.markers_.marks_all()) {
+      want_marker = sequence - lane.markers_.through() >= kMarkEvery;
+      for (const SignalNode& signal : submission.signals()) {
+        want_marker |= signal.semaphore->has_waiter_for(signal.key, queue_);
       }
     }
     LaneTracker::Entry& entry = lane.entry(sequence);
@@ -159,16 +211,15 @@ void Queue::issue(std::size_t count, Visit& visit) noexcept {
     entry.depth = depth += commands.count;
     entry.is_part = commands.first + commands.count < submission.depth_;
     entry.wanted.store(false, std::memory_order_relaxed);
-    // A reader of this also sees that the entry's previous submission was retired (marker_for).
-    entry.marked.store(want_marker, std::memory_order_release);
+    lane.markers_.begin(sequence, want_marker);
     issues_[i] = {.waits = {edges_.data() + first_edge_[i], first_edge_[i + 1] - first_edge_[i]},
                   .operation = submission.operation_,
                   .sequence = sequence,
                   .want_marker = want_marker,
                   .commands = commands};
   }
-  if (tracer_ != nullptr) [[unlikely]] {
-    const Nanoseconds now = tracer_->now();
+  if (trace::Tracer* const tracer = queue_.tracer(); tracer != nullptr) [[unlikely]] {
+    const Nanoseconds now = tracer->now();
     for (std::size_t i = 0; i < count; ++i) {
       batch_[i]->issued_ = now;
       const bool is_part = lane.entry(issues_[i].sequence).is_part;
@@ -179,15 +230,15 @@ void Queue::issue(std::size_t count, Visit& visit) noexcept {
   const std::uint64_t retired = lane.retired();
   const bool was_empty = lane.issued_ == retired;
   const std::span<const Issue> batch(issues_, count);
-  const IssueResult result = lane.native_for(batch, visit)->issue(batch, doorbell);
+  const IssueResult result = lane.native_for(batch, *visit_)->issue(batch, doorbell);
   assert(result.count <= count);
   for (std::size_t i = 0; i < result.count; ++i) {
     const Issue& issued = issues_[i];
     if (!issued.want_marker) continue;
     if (result.unmarked) [[unlikely]] {
-      lane.entry(issued.sequence).marked.store(false, std::memory_order_relaxed);
+      lane.markers_.missed(issued.sequence);
     } else {
-      lane.marked_.store(issued.sequence, std::memory_order_release);
+      lane.markers_.recorded(issued.sequence);
     }
   }
   if (result.count != 0) {  // all of them, as any later marker is behind all
@@ -203,7 +254,7 @@ void Queue::issue(std::size_t count, Visit& visit) noexcept {
       }
       in_parts_ = nullptr;
     }
-    publish(lane, *batch_[i], visit);
+    publish(lane, *batch_[i]);
   }
   if (result.count == count) return;
 
@@ -217,7 +268,7 @@ void Queue::issue(std::size_t count, Visit& visit) noexcept {
   const bool does_not_fit = result.busy && was_empty && result.count == 0;
   if (does_not_fit) {
     cause = error(StatusCode::kResourceExhausted, "{}: the submission does not fit an empty lane",
-                  name());
+                  queue_.name());
   }
   if (!cause.ok()) fail_issue(lane, *batch_[first_back++], cause, result);
   for (std::size_t i = count; i-- > first_back;) {
@@ -229,13 +280,13 @@ void Queue::issue(std::size_t count, Visit& visit) noexcept {
   }
   if (result.busy && !does_not_fit) {
     held_back_ = true;
-    refused_at_.store(retired, std::memory_order_relaxed);
-    room_at_.store(lane.limit_ / 2, std::memory_order_relaxed);
-    busy_.store(true, std::memory_order_seq_cst);
+    lane.refused_at_.store(retired, std::memory_order_relaxed);
+    lane.room_at_.store(lane.limit_ / 2, std::memory_order_relaxed);
+    lane.busy_.store(true, std::memory_order_seq_cst);
     // As in room(): a thread that retired the last one before the flag was set will not kick us.
     const std::uint64_t in_flight = lane.limit_ - lane.free_depth();
     if (in_flight == 0) {
-      busy_.store(false, std::memory_order_relaxed);
+      lane.busy_.store(false, std::memory_order_relaxed);
     } else {
       lane.watch(lane.sequence_leaving(in_flight / 2));
     }
@@ -243,38 +294,38 @@ void Queue::issue(std::size_t count, Visit& visit) noexcept {
 }
 
 // Reports its place in the lane, whether or not it fails later.
-void Queue::note_issued_to_gate(LaneTracker& lane, Submission& submission) noexcept {
+void Issuer::note_issued_to_gate(LaneTracker& lane, Submission& submission) noexcept {
   if (submission.gate_ == nullptr || submission.gate_->issued == nullptr) return;
   submission.gate_->issued(submission.payload_, {&lane, submission.place_.sequence});
 }
 
-void Queue::undo_gate(Submission& submission) noexcept {
+void Issuer::undo_gate(Submission& submission) noexcept {
   if (submission.gate_ == nullptr || submission.gate_->undo == nullptr) return;
   submission.gate_->undo(submission.payload_);
 }
 
 // Fails a submission that the lane did not take.
-void Queue::fail_issue(LaneTracker& lane, Submission& submission, const Status& cause,
-                       const IssueResult& result) noexcept {
+void Issuer::fail_issue(LaneTracker& lane, Submission& submission, const Status& cause,
+                        const IssueResult& result) noexcept {
   const bool has_parts = &submission == in_parts_ && part_at_ != 0;
   if (&submission == in_parts_) in_parts_ = nullptr;
-  if (result.started || result.waits) {
+  if (result.left != Left::kNothing) {
     // Rule 10: it takes its place in the lane, never covers, and keeps its memory and code until
     // the lane has passed it. Ended before it is published: a retirer releases it then. Where some
     // of its waits may be missing it orders nothing, and gives and uses nothing.
     const std::uint64_t sequence = lane.issued_ + 1;
     LaneTracker::Entry& entry = lane.entry(sequence);
     entry.is_part = false;
-    entry.marked.store(false, std::memory_order_relaxed);
+    lane.markers_.missed(sequence);
     lane.issued_ = sequence;
     lane.issued_depth_ = entry.depth;
-    if (result.started) {
+    if (result.left == Left::kStarted) {
       note_issued_to_gate(lane, submission);
       lane.note_waits(submission);
     } else {
       undo_gate(submission);
     }
-    submission.kept_in_flight_ = true;
+    submission.keep();
     (void)submission.end(has_parts ? Submission::State::kIssued : Submission::State::kIssuing,
                          Submission::State::kFailed, cause);
     lane.publish(sequence);
@@ -286,7 +337,7 @@ void Queue::fail_issue(LaneTracker& lane, Submission& submission, const Status& 
     const bool passed = lane.retired() == lane.issued_;
     if (!passed) {
       lane.entry(lane.issued_).is_part = false;
-      submission.kept_in_flight_ = true;
+      submission.keep();
     }
     (void)submission.end(Submission::State::kIssued, Submission::State::kFailed, cause);
     lane.release_retire_role();
@@ -298,27 +349,27 @@ void Queue::fail_issue(LaneTracker& lane, Submission& submission, const Status& 
   submission.release();
 }
 
-void Queue::publish(LaneTracker& lane, Submission& submission, Visit& visit) noexcept {
+void Issuer::publish(LaneTracker& lane, Submission& submission) noexcept {
   const std::uint64_t sequence = submission.place_.sequence;
   note_issued_to_gate(lane, submission);
   lane.note_waits(submission);
   submission.store(Submission::State::kIssued);
-  if (submission.listed_) unlist(submission);
+  if (submission.listed_) queue_.unlist(submission);
   bool foreign = false;
-  for (std::uint32_t i = 0; i < submission.signal_count_; ++i) {
-    foreign |= submission.signals_[i].semaphore->publish(submission.signals_[i], lane);
+  for (SignalNode& signal : std::span(submission.signals_, submission.signal_count_)) {
+    foreign |= signal.semaphore->publish(signal, lane);
   }
   // Another lane's work was released just now and will need a marker.
-  if (foreign && !lane.visible(sequence)) (void)mark(visit);
+  if (foreign && !lane.markers_.cover(sequence)) (void)mark();
   // From here on a retirer may end the submission.
   lane.publish(sequence);
   if (device_.hang_timeout() != 0) lane.watch(sequence);
 }
 
 // Publishes one part; more follow. Like an unissued submission it covers nothing and is listed.
-void Queue::publish_part(LaneTracker& lane, Submission& submission) noexcept {
+void Issuer::publish_part(LaneTracker& lane, Submission& submission) noexcept {
   if (submission.state() == Submission::State::kIssuing) {
-    if (!submission.listed_) list(submission);
+    if (!submission.listed_) queue_.list(submission);
     lane.note_waits(submission);
     submission.store(Submission::State::kIssued);
   }
@@ -327,44 +378,26 @@ void Queue::publish_part(LaneTracker& lane, Submission& submission) noexcept {
 
 // Records a marker at the tail of the lane. False: none can be recorded now, or the device is lost.
 // Held submissions and the completion shell ask again every Engine::kCheckInterval.
-bool Queue::mark(Visit& visit) noexcept {
+bool Issuer::mark() noexcept {
   if (device_.lost()) return false;  // the native queue may be abandoned
   LaneTracker& lane = *lane_;
-  if (Status status = lane.native(visit, Calls::kEnqueue)->mark(); !status.ok()) {
+  if (Status status = lane.native(*visit_, Calls::kEnqueue)->mark(); !status.ok()) {
     if (status.code() != StatusCode::kResourceExhausted) device_.lose(status);
     return false;
   }
-  lane.entry(lane.issued_).marked.store(true, std::memory_order_relaxed);
-  lane.marked_.store(lane.issued_, std::memory_order_release);
+  lane.markers_.add(lane.issued_);
   return true;
 }
 
-void Queue::serve_marks(Visit& visit) noexcept {
-  if (want_mark_.load(std::memory_order_seq_cst) == 0) return;
-  const std::uint64_t bits = want_mark_.exchange(0, std::memory_order_seq_cst);
-  if (mark_tail(visit)) engine_.kick_marked(bits);
+void Issuer::serve_marks() noexcept {
+  const std::uint64_t bits = inbox_.take_marks();
+  if (bits != 0 && mark_tail()) engine_.kick_marked(bits);
 }
 
 // Under the role: true if the end of the issued work can be seen.
-bool Queue::mark_tail(Visit& visit) noexcept {
+bool Issuer::mark_tail() noexcept {
   if (device_.lost()) return false;  // the end of the lane notifies all queues (notify_others)
-  return lane_ == nullptr || lane_->visible(lane_->issued_) || mark(visit);
-}
-
-bool Queue::try_mark(Visit& visit) noexcept {
-  EffectScope scope(engine_, EffectScope::Mode::kDefer);
-  if (!take_role()) return false;
-  const bool seen = mark_tail(visit);
-  if (release_role(visit)) schedule();
-  return seen;
-}
-
-void Queue::request_mark(std::uint64_t bit, Visit& visit) noexcept {
-  EffectScope scope(engine_, EffectScope::Mode::kDefer);
-  want_mark_.fetch_or(bit, std::memory_order_seq_cst);
-  if (!take_role()) return;  // its holder reads want_mark before and after it releases the role
-  serve_marks(visit);
-  if (release_role(visit)) schedule();
+  return lane_ == nullptr || lane_->markers_.cover(lane_->issued_) || mark();
 }
 
 }  // namespace halyard::inline v0::timeline
