@@ -240,7 +240,7 @@ struct Never {
   struct Awaiter {
     bool await_ready() const noexcept { return false; }
     void await_suspend(std::coroutine_handle<>) const noexcept {}
-    void await_resume() const noexcept {}
+    Status await_resume() const noexcept { return {}; }
   };
   Awaiter awaiter(const detail::TaskPlace&) && { return {}; }
 };

@@ -39,7 +39,7 @@ class TimeAwaiter {
   void await_suspend(std::coroutine_handle<> coroutine) noexcept {
     runner_.wait_until(waiter_, coroutine, time_, stop_);
   }
-  Status result() const {
+  Status await_resume() const {
     const Nanoseconds now = runner_.clock().now();
     if (time_ <= now) return {};
     if (const Status status = stop_.check(); !status.ok()) {
@@ -57,22 +57,8 @@ class TimeAwaiter {
   TaskWaiter waiter_;
 };
 
-struct TimeAsResult {
-  struct Awaiter : TimeAwaiter {
-    using TimeAwaiter::TimeAwaiter;
-    Status await_resume() const { return result(); }
-  };
-  Awaiter awaiter(const TaskPlace& place) && { return {when, place}; }
-  Deadline when;
-};
-
 struct After {
-  struct Awaiter : TimeAwaiter {
-    using TimeAwaiter::TimeAwaiter;
-    void await_resume() const { halyard::check(result()); }
-  };
-  Awaiter awaiter(const TaskPlace& place) && { return {when, place}; }
-  friend TimeAsResult as_result(After&& time) noexcept { return {time.when}; }
+  TimeAwaiter awaiter(const TaskPlace& place) && { return {when, place}; }
   Deadline when;
 };
 
@@ -95,7 +81,12 @@ struct WithDeadline {
     ~Awaiter() { scope->end(); }
     bool await_ready() { return inner.await_ready(); }
     auto await_suspend(std::coroutine_handle<> coroutine) { return inner.await_suspend(coroutine); }
-    decltype(auto) await_resume() { return inner.await_resume(); }
+    auto await_resume() { return inner.await_resume(); }
+    auto resume_or_throw()
+      requires requires(Inner& it) { it.resume_or_throw(); }
+    {
+      return inner.resume_or_throw();
+    }
 
     Ref<TaskScope> scope;
     Inner inner;
@@ -113,13 +104,6 @@ struct WithDeadline {
   Deadline when;
 };
 
-template <class T>
-auto as_result(WithDeadline<T>&& it) {
-  using async::as_result;
-  auto inner = as_result(std::move(it.awaitable));
-  return WithDeadline<decltype(inner)>{std::move(inner), it.when};
-}
-
 }  // namespace detail
 
 // Awaits `awaitable`, all that a Task awaits, but fails with kDeadlineExceeded at `when`; a
@@ -131,6 +115,11 @@ template <class T>
   static_assert(std::is_constructible_v<std::remove_cvref_t<T>, T>,
                 "with_deadline: what is awaited is moved: with_deadline(std::move(task), when)");
   return detail::WithDeadline<std::remove_cvref_t<T>>{std::forward<T>(awaitable), when};
+}
+template <class T>
+[[nodiscard("does nothing until it is awaited")]] auto with_deadline(
+    detail::AsResult<T>&& as_result, Deadline when) {
+  return async::as_result(with_deadline(std::move(as_result.awaitable), when));
 }
 
 }  // namespace halyard::inline v0::async

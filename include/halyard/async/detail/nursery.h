@@ -62,7 +62,18 @@ struct JoinAwaiter {
     if (may_end_early()) runner.wait_until(waiter, waiting, Deadline::kForeverTime, stop);
     return true;
   }
-  void await_resume() const {
+  Status await_resume() const {
+    if (Status status = ended(); !status.ok()) return status;
+#if HALYARD_EXCEPTIONS
+    try {
+      rethrow();
+    } catch (const Error& error) {
+      return error.status();
+    }
+#endif
+    return {};
+  }
+  void resume_or_throw() const {
     check(ended());
     rethrow();
   }
@@ -161,26 +172,5 @@ struct Join {
   NurseryTasks& tasks;
   std::size_t leave;
 };
-
-struct JoinAsResult {
-  struct Awaiter : JoinAwaiter {
-    Status await_resume() const {
-      if (Status status = this->ended(); !status.ok()) return status;
-#if HALYARD_EXCEPTIONS
-      try {
-        this->rethrow();
-      } catch (const Error& error) {
-        return error.status();
-      }
-#endif
-      return {};
-    }
-  };
-  Awaiter awaiter(const TaskPlace& place) && {
-    return {{join.tasks, join.leave, *place.runner, {{}, {}, place.scope}}};
-  }
-  Join join;
-};
-inline JoinAsResult as_result(Join&& join) noexcept { return {std::move(join)}; }
 
 }  // namespace halyard::inline v0::async::detail

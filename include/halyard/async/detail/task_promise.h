@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "halyard/async/as_result.h"
 #include "halyard/async/detail/await.h"
 #include "halyard/async/detail/combinators.h"
 #include "halyard/async/detail/frame_pool.h"
@@ -26,9 +27,6 @@ template <class T = void>
 class Task;
 
 namespace detail {
-
-template <class T>
-struct TaskAsResult;
 
 // Owns a detached Task, which no coroutine awaits. ended() receives its completion and destroys it.
 class DetachedTaskOwner {
@@ -76,10 +74,15 @@ class TaskPromiseBase {
     static_assert(kFit,
                   "a Task awaits operations, futures and Tasks, each once: co_await std::move(x)");
     if constexpr (kFit) {
-      return awaiter_of(std::forward<T>(awaitable), place_);
+      using Inner = decltype(awaiter_of(std::forward<T>(awaitable), place_));
+      return Throwing<Inner>{awaiter_of(std::forward<T>(awaitable), place_)};
     } else {
       return std::suspend_never();
     }
+  }
+  template <class T>
+  auto await_transform(AsResult<T>&& as_result) {
+    return awaiter_of(std::move(as_result.awaitable), place_);
   }
 
  protected:
@@ -92,8 +95,6 @@ class TaskPromiseBase {
  private:
   template <class>
   friend class async::Task;
-  template <class>
-  friend struct TaskAsResult;
   TaskPlace place_;
   std::coroutine_handle<> continuation_{};  // the awaiting coroutine, unless there is an owner
   DetachedTaskOwner* owner_ = nullptr;
