@@ -118,6 +118,7 @@ class [[nodiscard("an operation does nothing until it is awaited")]] Operation {
   explicit Operation(F call, Ops... operands)
       : call_(std::move(call)), operands_(std::move(operands)...) {}
   Operation(Operation&&) = default;
+  Operation& operator=(Operation&&) = default;
 
   Result<Output> execute(Context& context) && {
     if (!once_.take()) return runs_once();
