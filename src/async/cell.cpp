@@ -53,7 +53,7 @@ Status Cell::run(Context& context) {
   if (state_->recording && state_->recording.get() != context.recording()) {
     return Status(StatusCode::kFailedPrecondition, "an operation that is part of a recording");
   }
-  if (!state_->recording && state_of(state_->end) == MomentState::kReached) {
+  if (!state_->recording && state_->end.state() == Moment::State::kReached) {
     finished_.store(true, std::memory_order_release);
     return {};
   }

@@ -23,7 +23,6 @@ using detail::KernelArray;
 using detail::Moment;
 using detail::Storage;
 using detail::StorageRange;
-using detail::timeline_of;
 using detail::tracked;
 using detail::TrackedStorage;
 using detail::TreeTimeline;
@@ -83,8 +82,7 @@ Context::~Context() {
     kept_open_->~KeptOpen();
     detail::free_frame(std::exchange(kept_open_, next), sizeof(KeptOpen));
   }
-  const bool has_work =
-      chain_.timeline || joined_count_ != 0 || parts_ != nullptr || !join_error_.ok();
+  const bool has_work = chain_ || joined_count_ != 0 || parts_ != nullptr || !join_error_.ok();
   if (whole_ != nullptr && has_work) end_part();
   for (Part* part = parts_; part != nullptr;) {
     part->queue.state()->active_trees.fetch_sub(1, std::memory_order_relaxed);
@@ -92,9 +90,9 @@ Context::~Context() {
     part->~Part();
     detail::free_frame(std::exchange(part, next), sizeof(Part));
   }
-  if (!chain_.timeline) return;
+  if (!chain_) return;
   if (whole_ == nullptr) queue_.state()->active_trees.fetch_sub(1, std::memory_order_relaxed);
-  queue_.state()->timelines.release(Ref<TreeTimeline>(&timeline_of(chain_)));
+  queue_.state()->timelines.release(Ref<TreeTimeline>(&chain_.timeline()));
 }
 
 void Context::end_part() noexcept {
@@ -104,7 +102,7 @@ void Context::end_part() noexcept {
   keep_error(std::move(join_error_));
   keep_error(whole_->join(chain_));
   for (std::size_t i = 0; i < joined_count_; ++i) keep_error(whole_->join(joined_[i]));
-  if (chain_.timeline) {
+  if (chain_) {
     if (void* const frame = detail::allocate_frame(sizeof(Part))) {
       parts_ = ::new (frame) Part{queue_, chain_, parts_};
     } else {
@@ -117,13 +115,9 @@ void Context::end_part() noexcept {
   }
 }
 
-const hal::Semaphore& Context::semaphore(const Moment& moment) noexcept {
-  return timeline_of(moment).semaphore();
-}
-
 Result<TreeTimeline*> Context::timeline() {
-  if (chain_.timeline) [[likely]]
-    return &timeline_of(chain_);
+  if (chain_) [[likely]]
+    return &chain_.timeline();
   return start_chain();
 }
 
@@ -134,18 +128,18 @@ Result<TreeTimeline*> Context::start_chain() {
   queue_.state()->active_trees.fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t reached = timeline->last();
   chain_ = {std::move(timeline), reached};
-  return &timeline_of(chain_);
+  return &chain_.timeline();
 }
 
 template <class F>
 Status Context::submit_after(WaitList& waits, F&& call) {
-  TreeTimeline& timeline = timeline_of(chain_);
+  TreeTimeline& timeline = chain_.timeline();
   const auto submit_next = [&](const hal::Queue& queue, const WaitList& points,
                                auto&& next) -> Status {
-    const hal::Point signal(timeline.semaphore(), chain_.value + 1);
+    const hal::Point signal = timeline.next();
     HALYARD_RETURN_IF_ERROR(
         next(queue, hal::SubmitInfo{.wait = points.points(), .signal = {&signal, 1}}));
-    chain_.value = timeline.take_value();
+    chain_.advance();
     return {};
   };
   for (const hal::Queue* const queue : waits.queues()) {
@@ -370,7 +364,7 @@ Status Context::execute(RefCounted& recorded, hal::View<ArrayRef> slots,
 }
 
 Status Context::join(const Moment& moment) {
-  if (!moment.timeline) return {};
+  if (!moment) return {};
   if (recording_ != nullptr) return whole_->join(moment);
   if (joined_count_ == kMaxJoined) HALYARD_RETURN_IF_ERROR(join_chain());
   joined_[joined_count_++] = moment;
@@ -389,26 +383,21 @@ Status Context::join_chain() {
 
 Result<Moment> Context::end() {
   HALYARD_RETURN_IF_ERROR(join_error_);
-  if (joined_count_ == 1 && !chain_.timeline) return joined_[0];
+  if (joined_count_ == 1 && !chain_) return joined_[0];
   if (joined_count_ != 0) HALYARD_RETURN_IF_ERROR(join_chain());
   return chain_;
 }
 
 bool Context::finished() const {
-  const auto ended = [](const Moment& moment) {
-    return state_of(moment) != detail::MomentState::kPending;
-  };
+  const auto ended = [](const Moment& moment) { return moment.state() != Moment::State::kPending; };
   return !join_error_.ok() ||
          (ended(chain_) && std::all_of(joined_.begin(), joined_.begin() + joined_count_, ended));
 }
 
 Status Context::wait() const {
   HALYARD_RETURN_IF_ERROR(join_error_);
-  const auto wait = [](const Moment& moment) {
-    return moment.timeline ? semaphore(moment).wait(moment.value) : Status();
-  };
-  HALYARD_RETURN_IF_ERROR(wait(chain_));
-  for (std::size_t i = 0; i < joined_count_; ++i) HALYARD_RETURN_IF_ERROR(wait(joined_[i]));
+  HALYARD_RETURN_IF_ERROR(chain_.wait());
+  for (std::size_t i = 0; i < joined_count_; ++i) HALYARD_RETURN_IF_ERROR(joined_[i].wait());
   return {};
 }
 
@@ -417,13 +406,9 @@ Status Context::wait() const {
 Status Context::check(const detail::StopTokens& stop) const {
   Status status = stop.check();
   if (status.code() != StatusCode::kDeadlineExceeded) return status;
-  const auto check_at = [](const Moment& moment) {
-    // The message of a poll (kNow) does not name the missing signal.
-    constexpr auto kPassed = Deadline::at(0);
-    return moment.timeline ? semaphore(moment).wait(moment.value, kPassed) : Status();
-  };
-  Status late = check_at(chain_);
-  for (std::size_t i = 0; i < joined_count_ && late.ok(); ++i) late = check_at(joined_[i]);
+  constexpr auto kPassed = Deadline::at(0);  // a poll (kNow) does not name the missing signal
+  Status late = chain_.wait(kPassed);
+  for (std::size_t i = 0; i < joined_count_ && late.ok(); ++i) late = joined_[i].wait(kPassed);
   if (late.code() != StatusCode::kDeadlineExceeded) return status;
   return error(StatusCode::kDeadlineExceeded, "{}: {}", status.message(), late.message());
 }
@@ -433,7 +418,7 @@ Status Context::wait(const detail::StopTokens& stop) {
   HALYARD_RETURN_IF_ERROR(check(stop));
   HALYARD_ASSIGN_OR_RETURN(const Moment end, this->end());
   const auto deadline = Deadline::at(stop.deadline());
-  const hal::Point point(semaphore(end), end.value);
+  const hal::Point point = end.point();
   // wait() returns failures.
   if (stop.stop_possible()) {
     detail::StopRequest request;
@@ -448,14 +433,8 @@ Status Context::wait(const detail::StopTokens& stop) {
 }
 
 void Context::give_up() const noexcept {
-  // A failed moment has no waits.
-  const auto give_up = [](const Moment& moment) {
-    if (state_of(moment) == detail::MomentState::kPending) {
-      semaphore(moment).give_up(moment.value);
-    }
-  };
-  give_up(chain_);
-  for (const Part* part = parts_; part != nullptr; part = part->next) give_up(part->end);
+  chain_.give_up();
+  for (const Part* part = parts_; part != nullptr; part = part->next) part->end.give_up();
 }
 
 }  // namespace halyard::inline v0::async

@@ -88,7 +88,7 @@ void TaskRunner::wait_for_any() {
       Result<Moment> end = waiter->context_->end();
       if (!end.ok() || !has_room) return make_ready();  // its awaiter blocks
       waiter->end_ = *std::move(end);                   // keeps the semaphore
-      points[count++] = {timeline_of(waiter->end_).semaphore(), waiter->end_.value};
+      points[count++] = waiter->end_.point();
     }
     if (!waiter->stop_->stop_possible()) continue;
     if (!request && !request.open(waiter->context_->queue()).ok()) continue;

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "halyard/async/detail/moment.h"
 #include "halyard/async/detail/stop_tokens.h"
 #include "halyard/async/detail/storage.h"
 #include "halyard/async/device.h"
@@ -110,15 +111,14 @@ class HALYARD_EXPORT Context {
   Result<hal::Registration> on_finish(F&& fn) {
     Result<detail::Moment> moment = end();
     if (!moment.ok()) return std::move(moment).status();
-    return semaphore(*moment).on_reach(moment->value, std::forward<F>(fn),
-                                       hal::CallbackThread::kRuntime);
+    return moment->semaphore().on_reach(moment->value(), std::forward<F>(fn),
+                                        hal::CallbackThread::kRuntime);
   }
 
  private:
   friend class detail::Nesting;
   static constexpr std::size_t kMaxJoined = 3;
 
-  static const hal::Semaphore& semaphore(const detail::Moment& moment) noexcept;
   Result<detail::TreeTimeline*> timeline();
   Result<detail::TreeTimeline*> start_chain();
   template <class F>

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "halyard/async/context.h"
+#include "halyard/async/detail/moment.h"
 #include "halyard/async/detail/stop_tokens.h"
-#include "halyard/async/detail/storage.h"
 #include "halyard/async/runtime.h"
 #include "halyard/base/clock.h"
 #include "halyard/base/export.h"
