@@ -6,6 +6,7 @@
 
 #include "halyard/async/allocate_from.h"
 #include "halyard/async/arithmetic.h"
+#include "halyard/async/as_result.h"
 #include "halyard/async/buffers.h"
 #include "halyard/async/cell.h"
 #include "halyard/async/combinators.h"

@@ -6,16 +6,17 @@
 
 #include "async/device_state.h"
 #include "base/format.h"
+#include "halyard/async/detail/submitter.h"
 
 namespace halyard::inline v0::async::detail {
 namespace {
 
 // Returns a moment in the past if there is no semaphore.
 Result<Moment> moment_of(const ReadyAt& ready, const hal::Queue& queue) {
-  if (!ready) return Moment{};
+  if (!ready) return Moment();
   auto timeline = Ref<TreeTimeline>::adopt(new (std::nothrow) TreeTimeline(ready.semaphore, queue));
   if (!timeline) return no_memory();
-  return Moment{std::move(timeline), ready.value};
+  return Moment(std::move(timeline), ready.value);
 }
 
 }  // namespace
@@ -61,10 +62,10 @@ Result<LentMemory> lend(const StorageRange& memory, const Shape& shape, kernel::
   HALYARD_ASSIGN_OR_RETURN(
       lent.view, hal::BufferView::create(storage.buffer(), element, {sizes.data(), shape.rank()},
                                          memory.offset));
-  Context context(storage.last_queue());
+  Submitter context(storage.last_queue());
   HALYARD_RETURN_IF_ERROR(storage.join_to(context, for_writes ? Use::kWrite : Use::kRead));
   HALYARD_ASSIGN_OR_RETURN(const Moment end, context.end());
-  if (end.timeline) lent.ready = {timeline_of(end).semaphore(), end.value};
+  if (end) lent.ready = {end.semaphore(), end.value()};
   return lent;
 }
 

@@ -5,6 +5,7 @@
 #include "async/tree_timeline.h"
 #include "base/format.h"
 #include "base/mutex.h"
+#include "halyard/async/detail/submitter.h"
 
 namespace halyard::inline v0::async::detail {
 
@@ -35,7 +36,7 @@ Status Cell::run(Context& context) {
       state_->status = execute(context);
       state_->ran = true;
     } else if (!state_->ran) {
-      Context own(context.queue(), context.runtime());
+      Submitter own(context.queue(), context.runtime());
       const Nesting nesting(context, own);
       HALYARD_RETURN_IF_ERROR(nesting.status());  // it has not run, so it can still be awaited
       state_->status = execute(own);
@@ -53,7 +54,7 @@ Status Cell::run(Context& context) {
   if (state_->recording && state_->recording.get() != context.recording()) {
     return Status(StatusCode::kFailedPrecondition, "an operation that is part of a recording");
   }
-  if (!state_->recording && state_of(state_->end) == MomentState::kReached) {
+  if (!state_->recording && state_->end.state() == Moment::State::kReached) {
     finished_.store(true, std::memory_order_release);
     return {};
   }

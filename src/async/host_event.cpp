@@ -11,7 +11,7 @@
 namespace halyard::inline v0::async {
 namespace {
 
-using detail::MomentState;
+using detail::Moment;
 using detail::TreeTimeline;
 
 // The event is set when its timeline has this value.
@@ -21,20 +21,19 @@ class EventObject final : public RefCounted {
  public:
   explicit EventObject(Ref<TreeTimeline> timeline) noexcept : set_{std::move(timeline), kSet} {}
 
-  const detail::Moment& moment() const noexcept { return set_; }
-  const hal::Semaphore& semaphore() const noexcept { return detail::timeline_of(set_).semaphore(); }
+  const Moment& moment() const noexcept { return set_; }
 
  private:
   ~EventObject() override {
-    if (detail::state_of(set_) != MomentState::kPending) return;
-    semaphore().fail(
+    if (set_.state() != Moment::State::kPending) return;
+    set_.semaphore().fail(
         Status(StatusCode::kCancelled, "the last handle of a HostEvent was dropped before set()"));
   }
-  const detail::Moment set_;
+  const Moment set_;
 };
 
-EventObject& event(const Ref<RefCounted>& object) noexcept {
-  return static_cast<EventObject&>(*object);
+const Moment& moment_of(const Ref<RefCounted>& object) noexcept {
+  return static_cast<EventObject&>(*object).moment();
 }
 
 }  // namespace
@@ -53,21 +52,22 @@ Result<HostEvent> HostEvent::create(const Runtime& runtime) {
 }
 
 void HostEvent::set() const noexcept {
-  if (object_) (void)event(object_).semaphore().signal(kSet);  // refused if it was set or failed
+  if (object_)
+    (void)moment_of(object_).semaphore().signal(kSet);  // refused if it was set or failed
 }
 
 void HostEvent::fail(const Status& status) const noexcept {
-  if (object_ && !is_set()) event(object_).semaphore().fail(status);
+  if (object_ && !is_set()) moment_of(object_).semaphore().fail(status);
 }
 
 bool HostEvent::is_set() const noexcept {
-  return object_ && detail::state_of(event(object_).moment()) == MomentState::kReached;
+  return object_ && moment_of(object_).state() == Moment::State::kReached;
 }
 
 Result<HostEvent::Output> HostEvent::execute(Context& context) && {
   const Ref<RefCounted> object = std::exchange(object_, nullptr);
   if (!object) return Status(StatusCode::kFailedPrecondition, "a HostEvent that was moved from");
-  HALYARD_RETURN_IF_ERROR(context.join(event(object).moment()));
+  HALYARD_RETURN_IF_ERROR(context.join(moment_of(object)));
   return Output();
 }
 

@@ -8,6 +8,7 @@
 #include <stop_token>
 
 #include "async/device_state.h"
+#include "halyard/async/detail/stop_tokens.h"
 
 namespace halyard::inline v0::async::detail {
 
@@ -22,7 +23,7 @@ class StopRequest {
   Status open(const QueueRef& queue);
   // Whether it is open.
   explicit operator bool() const noexcept { return static_cast<bool>(timeline_); }
-  hal::Point point() const noexcept { return {timeline_->semaphore(), timeline_->last() + 1}; }
+  hal::Point point() const noexcept { return timeline_->next(); }
   // A request of any watched token reaches the point. Returns false if out of memory, which can
   // only happen after the first token.
   bool watch(const StopTokens& tokens) { return watch(tokens.own) && watch(tokens.outer); }

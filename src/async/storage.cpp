@@ -9,35 +9,25 @@
 
 namespace halyard::inline v0::async::detail {
 
-namespace {
-
-// Does not touch the reference count if the timeline is the same, as in repeated uses.
-void assign(Moment& target, const Moment& moment) {
-  if (target.timeline != moment.timeline) target.timeline = moment.timeline;
-  target.value = moment.value;
-}
-
-}  // namespace
-
 template <class F>
 void TrackedStorage::for_each_read(F&& call) {
   for (Moment& read : reads_) {
-    if (read.timeline) call(read);
+    if (read) call(read);
   }
   for (Moment& read : more_reads_) call(read);
 }
 
 void TrackedStorage::add_waits_before(Use use, const TreeTimeline& timeline, WaitList& waits) {
   // Submissions of one timeline are ordered already.
-  if (written_.timeline.get() != &timeline) waits.add(written_);
+  if (!written_.is_on(timeline)) waits.add(written_);
   if (use == Use::kRead) return;
   if (is_read_unnoted_) waits.set_incomplete();
   for_each_read([&](const Moment& read) {
-    if (read.timeline.get() == &timeline) return;
+    if (read.is_on(timeline)) return;
     // A failed read does not fail the write. But a timeline fails at once, while submissions before
     // the failed one may still run.
-    if (state_of(read) == MomentState::kFailed) {
-      waits.add_issued(timeline_of(read).queue());
+    if (read.state() == Moment::State::kFailed) {
+      waits.add_issued(read.timeline().queue());
     } else {
       waits.add(read);
     }
@@ -45,9 +35,9 @@ void TrackedStorage::add_waits_before(Use use, const TreeTimeline& timeline, Wai
 }
 
 void TrackedStorage::set_write(const Moment& moment) {
-  assign(written_, moment);
+  written_ = moment;
   for (Moment& read : reads_) {
-    if (read.timeline) read = {};
+    if (read) read = {};
   }
   more_reads_.shrink(0);
   is_read_unnoted_ = false;
@@ -65,7 +55,7 @@ Status TrackedStorage::join_to(Context& context, Use use) {
   if (is_read_unnoted_) return no_memory();
   for_each_read([&](const Moment& read) {
     // A failed read does not fail the export; the result of its remaining work is not used.
-    if (status.ok() && state_of(read) != MomentState::kFailed) status = context.join(read);
+    if (status.ok() && read.state() != Moment::State::kFailed) status = context.join(read);
   });
   return status;
 }
@@ -74,19 +64,19 @@ void TrackedStorage::add_read(const Moment& moment) {
   base::LockGuard lock(mutex_);
   Moment* place = nullptr;
   const auto find_place = [&](Moment& read) {
-    if (read.timeline == moment.timeline || (place == nullptr && !read.timeline)) place = &read;
+    if (read.is_on_timeline_of(moment) || (place == nullptr && !read)) place = &read;
   };
   std::ranges::for_each(reads_, find_place);
   std::ranges::for_each(more_reads_, find_place);
   if (place == nullptr) {
-    const auto is_done = [](const Moment& read) { return state_of(read) == MomentState::kReached; };
+    const auto is_done = [](const Moment& read) { return read.state() == Moment::State::kReached; };
     const auto left = std::remove_if(more_reads_.begin(), more_reads_.end(), is_done);
     more_reads_.shrink(static_cast<std::size_t>(left - more_reads_.begin()));
     if (const auto read = std::ranges::find_if(reads_, is_done); read != reads_.end())
       place = &*read;
   }
   if (place != nullptr) {
-    assign(*place, moment);
+    *place = moment;
   } else if (!more_reads_.push_back(moment)) {
     is_read_unnoted_ = true;
   }
@@ -97,7 +87,7 @@ QueueRef TrackedStorage::last_queue() const {
   QueueRef home;
   for (std::size_t i = 0; i < device_->queue_count(); ++i) {
     const QueueState& queue = device_->queue(i);
-    if (written_.timeline && timeline_of(written_).queue() == queue.queue) return device.queue(i);
+    if (written_ && written_.timeline().queue() == queue.queue) return device.queue(i);
     if (&queue == home_) home = device.queue(i);
   }
   return home;

@@ -9,12 +9,25 @@ constexpr int kMaxTries = 8;
 
 }  // namespace
 
-MomentState state_of(const Moment& moment) {
-  if (!moment.timeline) return MomentState::kReached;
-  const hal::Semaphore& semaphore = timeline_of(moment).semaphore();
-  const Result<std::uint64_t> value = semaphore.query();
-  if (value.ok()) return *value >= moment.value ? MomentState::kReached : MomentState::kPending;
-  return semaphore.wait(moment.value, kNow).ok() ? MomentState::kReached : MomentState::kFailed;
+Moment::Moment(Ref<TreeTimeline> timeline, std::uint64_t value) noexcept
+    : timeline_(std::move(timeline)), value_(value) {}
+
+const hal::Semaphore& Moment::semaphore() const noexcept { return timeline().semaphore(); }
+
+Moment::State Moment::state() const {
+  if (!timeline_) return State::kReached;
+  const Result<std::uint64_t> value = semaphore().query();
+  if (value.ok()) return *value >= value_ ? State::kReached : State::kPending;
+  return semaphore().wait(value_, kNow).ok() ? State::kReached : State::kFailed;
+}
+
+Status Moment::wait(Deadline deadline) const {
+  return timeline_ ? semaphore().wait(value_, deadline) : Status();
+}
+
+void Moment::give_up() const noexcept {
+  // A failed moment has no waits.
+  if (state() == State::kPending) semaphore().give_up(value_);
 }
 
 Ref<TreeTimeline> TreeTimelinePool::acquire() {
@@ -43,14 +56,15 @@ Ref<TreeTimeline> TreeTimelinePool::pop() noexcept {
   return timeline;
 }
 
-void WaitList::add(const TreeTimeline& timeline, std::uint64_t value) {
-  const hal::Point point(timeline.semaphore(), value);
+void WaitList::add(const Moment& moment) {
+  if (!moment) return;
+  const hal::Point point = moment.point();
   // A replay uses many arrays that the previous one wrote; the last value of a timeline is enough.
   const std::span<hal::Point> others =
       all_.empty() ? std::span(inline_.data(), count_) : std::span(all_.data(), all_.size());
   for (hal::Point& other : others) {
     if (other.semaphore() != point.semaphore()) continue;
-    if (other.value() < value) other = point;
+    if (other.value() < point.value()) other = point;
     return;
   }
   if (count_ < kInline) {

@@ -6,8 +6,6 @@
 // (Context::submit_after). So a failure affects the rest of its tree and waits for its values, but
 // no other tree. A later tree reuses the timeline if it has not failed: its earlier values stay
 // reached.
-//
-// A Moment (detail/storage.h) is a timeline and a value of it.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +18,7 @@
 #include "base/array.h"
 #include "base/mutex.h"
 #include "halyard/async/context.h"
-#include "halyard/async/detail/storage.h"
+#include "halyard/async/detail/moment.h"
 #include "halyard/hal/queue.h"
 #include "halyard/hal/semaphore.h"
 
@@ -41,6 +39,7 @@ class TreeTimeline final : public RefCounted {
   // Used by the tree that owns it, which takes a value after the submission that signals it was
   // accepted.
   std::uint64_t last() const noexcept { return last_; }
+  hal::Point next() const noexcept { return {semaphore_, last_ + 1}; }
   std::uint64_t take_value() noexcept { return ++last_; }
   LaunchCache& launches() noexcept { return launches_; }
 
@@ -53,12 +52,14 @@ class TreeTimeline final : public RefCounted {
   Ref<TreeTimeline> next_;  // in the pool's list
 };
 
-inline TreeTimeline& timeline_of(const Moment& moment) noexcept {
-  return static_cast<TreeTimeline&>(*moment.timeline);
+inline bool Moment::is_on(const TreeTimeline& timeline) const noexcept {
+  return timeline_.get() == &timeline;
 }
-
-enum class MomentState : std::uint8_t { kPending, kReached, kFailed };
-MomentState state_of(const Moment& moment);
+inline TreeTimeline& Moment::timeline() const noexcept {
+  return static_cast<TreeTimeline&>(*timeline_);
+}
+inline hal::Point Moment::point() const noexcept { return {timeline().semaphore(), value_}; }
+inline void Moment::advance() noexcept { value_ = timeline().take_value(); }
 
 // The timelines of one queue that no tree owns. Their last submissions may still be in flight. Safe
 // from any thread.
@@ -87,15 +88,12 @@ class WaitList {
 
   WaitList() noexcept {}
 
-  void add(const TreeTimeline& timeline, std::uint64_t value);
-  void add(const Moment& moment) {
-    if (moment.timeline) add(timeline_of(moment), moment.value);
-  }
+  void add(const Moment& moment);
   // Whether the list has `moment` or a later one of its timeline.
   bool includes(const Moment& moment) const {
-    const timeline::Semaphore* const semaphore = timeline_of(moment).semaphore().object();
+    const timeline::Semaphore* const semaphore = moment.semaphore().object();
     return std::ranges::any_of(points(), [&](const hal::Point& point) {
-      return point.semaphore() == semaphore && point.value() >= moment.value;
+      return point.semaphore() == semaphore && point.value() >= moment.value();
     });
   }
   // Adds all submissions issued to `queue` so far. The queue outlives this list.

@@ -60,29 +60,19 @@ class [[nodiscard("an operation does nothing until it is awaited")]] SharedOpera
   Ref<detail::ValueCell<T>> cell_;
 };
 
+namespace detail {
+
 // Returns element I of a tuple.
 template <std::size_t I, class Tuple, bool kMayRecord>
-class [[nodiscard("an operation does nothing until it is awaited")]] ElementOperation {
- public:
-  using Output = std::tuple_element_t<I, Tuple>;
+struct CallElement {
   static constexpr bool kRecordable = kMayRecord;
-
-  explicit ElementOperation(Ref<detail::ValueCell<Tuple>> cell) noexcept : cell_(std::move(cell)) {}
-  ElementOperation(ElementOperation&&) noexcept = default;
-  ElementOperation& operator=(ElementOperation&&) noexcept = default;
-
-  Result<Output> execute(Context& context) && {
-    const auto cell = std::exchange(cell_, nullptr);
-    if (!cell) return detail::runs_once();
-    if (Status status = cell->evaluate(context); !status.ok()) return status;
-    return std::get<I>(std::move(cell->value()));
+  Result<std::tuple_element_t<I, Tuple>> operator()(Context& context) && {
+    const auto own = std::move(cell);  // drops the rest of the tuple on return
+    if (Status status = own->evaluate(context); !status.ok()) return status;
+    return std::get<I>(std::move(own->value()));
   }
-
- private:
-  Ref<detail::ValueCell<Tuple>> cell_;
+  Ref<ValueCell<Tuple>> cell;
 };
-
-namespace detail {
 
 struct Unzip {
   using IsCombinator = void;
@@ -100,7 +90,7 @@ struct Unzip {
       using Tuple = typename Op::Output;
       const auto cell = make_cell(std::move(operation));
       return [&]<std::size_t... I>(std::index_sequence<I...>) {
-        return std::tuple(ElementOperation<I, Tuple, Recordable<Op>>(cell)...);
+        return std::tuple(Operation<CallElement<I, Tuple, Recordable<Op>>>({cell})...);
       }(std::make_index_sequence<std::tuple_size_v<Tuple>>());
     }
   }

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <coroutine>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -19,6 +18,7 @@
 #include "halyard/async/detail/task_runner.h"
 #include "halyard/async/detail/task_scope.h"
 #include "halyard/base/clock.h"
+#include "halyard/base/export.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 
@@ -26,29 +26,17 @@ namespace halyard::inline v0::async {
 
 namespace detail {
 
-class TimeAwaiter {
+class HALYARD_EXPORT TimeAwaiter {
  public:
-  TimeAwaiter(Deadline when, const TaskPlace& place)
-      : runner_(*place.runner),
-        time_(when.resolve(runner_.clock())),
-        stop_{runner_.stop(), {}, place.scope} {}
+  TimeAwaiter(Deadline when, const TaskPlace& place);
   TimeAwaiter(const TimeAwaiter&) = delete;
   TimeAwaiter& operator=(const TimeAwaiter&) = delete;
 
-  bool await_ready() const { return !stop_.check().ok() || time_ <= runner_.clock().now(); }
+  bool await_ready() const;
   void await_suspend(std::coroutine_handle<> coroutine) noexcept {
     runner_.wait_until(waiter_, coroutine, time_, stop_);
   }
-  Status result() const {
-    const Nanoseconds now = runner_.clock().now();
-    if (time_ <= now) return {};
-    if (const Status status = stop_.check(); !status.ok()) {
-      return with_missing(status,
-                          "after: " + std::to_string((time_ - now) / 1'000'000) + " ms were left");
-    }
-    if (Status status = runner_.runtime().device().status(); !status.ok()) return status;
-    return Status(StatusCode::kResourceExhausted, "after: no memory to wait");
-  }
+  Status await_resume() const;
 
  private:
   TaskRunner& runner_;
@@ -57,22 +45,8 @@ class TimeAwaiter {
   TaskWaiter waiter_;
 };
 
-struct TimeAsResult {
-  struct Awaiter : TimeAwaiter {
-    using TimeAwaiter::TimeAwaiter;
-    Status await_resume() const { return result(); }
-  };
-  Awaiter awaiter(const TaskPlace& place) && { return {when, place}; }
-  Deadline when;
-};
-
 struct After {
-  struct Awaiter : TimeAwaiter {
-    using TimeAwaiter::TimeAwaiter;
-    void await_resume() const { halyard::check(result()); }
-  };
-  Awaiter awaiter(const TaskPlace& place) && { return {when, place}; }
-  friend TimeAsResult as_result(After&& time) noexcept { return {time.when}; }
+  TimeAwaiter awaiter(const TaskPlace& place) && { return {when, place}; }
   Deadline when;
 };
 
@@ -95,7 +69,12 @@ struct WithDeadline {
     ~Awaiter() { scope->end(); }
     bool await_ready() { return inner.await_ready(); }
     auto await_suspend(std::coroutine_handle<> coroutine) { return inner.await_suspend(coroutine); }
-    decltype(auto) await_resume() { return inner.await_resume(); }
+    auto await_resume() { return inner.await_resume(); }
+    auto resume_or_throw()
+      requires requires(Inner& it) { it.resume_or_throw(); }
+    {
+      return inner.resume_or_throw();
+    }
 
     Ref<TaskScope> scope;
     Inner inner;
@@ -113,13 +92,6 @@ struct WithDeadline {
   Deadline when;
 };
 
-template <class T>
-auto as_result(WithDeadline<T>&& it) {
-  using async::as_result;
-  auto inner = as_result(std::move(it.awaitable));
-  return WithDeadline<decltype(inner)>{std::move(inner), it.when};
-}
-
 }  // namespace detail
 
 // Awaits `awaitable`, all that a Task awaits, but fails with kDeadlineExceeded at `when`; a
@@ -131,6 +103,11 @@ template <class T>
   static_assert(std::is_constructible_v<std::remove_cvref_t<T>, T>,
                 "with_deadline: what is awaited is moved: with_deadline(std::move(task), when)");
   return detail::WithDeadline<std::remove_cvref_t<T>>{std::forward<T>(awaitable), when};
+}
+template <class T>
+[[nodiscard("does nothing until it is awaited")]] auto with_deadline(
+    detail::AsResult<T>&& as_result, Deadline when) {
+  return async::as_result(with_deadline(std::move(as_result.awaitable), when));
 }
 
 }  // namespace halyard::inline v0::async

@@ -4,7 +4,7 @@
 //
 //   co_await (operation | on(device))   its result; throws halyard::Error
 //   co_await (operation | on(runtime))  the same; the runtime's policy picks the queue
-//   co_await as_result(...)             the same as a Result
+//   co_await as_result(...)             the same as a Result (as_result.h)
 //   sync_wait(operation, runtime)       without a coroutine: blocks
 //
 // Awaiting submits the operation on the awaiting thread. In an operation, a future is a part on its
@@ -29,6 +29,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "halyard/async/as_result.h"
 #include "halyard/async/combinators.h"
 #include "halyard/async/context.h"
 #include "halyard/async/detail/await.h"
@@ -61,8 +62,8 @@ class [[nodiscard("a future does nothing until it is awaited")]] DeviceFuture {
     return detail::execute_part(whole, std::move(what_.queue), std::move(what_.operation));
   }
 
-  detail::CallbackAwaiter<Op, detail::Errors::kThrown> operator co_await() && {
-    return std::move(what_);
+  detail::Throwing<detail::CallbackAwaiter<Op>> operator co_await() && {
+    return {std::move(*this).result_awaiter()};
   }
 
   // Stops the await with `stop`, unless an earlier call has set a token. The token of the awaiting
@@ -75,6 +76,8 @@ class [[nodiscard("a future does nothing until it is awaited")]] DeviceFuture {
 
   const QueueRef& queue() const noexcept { return what_.queue; }
 
+  // The awaiter of as_result().
+  detail::CallbackAwaiter<Op> result_awaiter() && { return std::move(what_); }
   // Used by adapters to other libraries.
   detail::PlacedOperation<Op> take() && { return std::move(what_); }
 
@@ -87,21 +90,6 @@ inline detail::On<Runtime> on(Runtime runtime) noexcept { return {std::move(runt
 
 inline detail::StopWith stop_with(std::stop_token token) noexcept { return {std::move(token)}; }
 
-template <class Op>
-detail::FutureAsResult<Op> as_result(DeviceFuture<Op>&& future) {
-  return {std::move(future)};
-}
-template <DeviceOperation Op>
-detail::OperationAsResult<Op> as_result(Op&& operation) {
-  return {std::move(operation)};
-}
-// A shared operation is copied.
-template <class Op>
-  requires(DeviceOperation<std::decay_t<Op>> && std::copy_constructible<Op>)
-auto as_result(Op& shared) {
-  return async::as_result(std::decay_t<Op>(shared));
-}
-
 // Returns no awaiter, so an operation without a device cannot be awaited outside of a Task.
 template <DeviceOperation Op>
 detail::ThisOperationHasNoDeviceUseOn operator co_await(Op&&) {
@@ -110,16 +98,14 @@ detail::ThisOperationHasNoDeviceUseOn operator co_await(Op&&) {
 
 // Blocks until the operation has ended; the calling thread may run work of a cpu device meanwhile.
 template <class Op>
-auto sync_wait(DeviceFuture<Op>&& future) {
-  detail::Await<Op> await(std::move(future).take());
+auto sync_wait(detail::AsResult<DeviceFuture<Op>>&& as_result) {
+  detail::Await<Op> await(std::move(as_result.awaitable).take());
   (void)await.await_ready();
   return await.await_resume();
 }
 template <class Op>
-auto sync_wait(detail::FutureAsResult<Op>&& as_result) {
-  detail::Await<Op, detail::Errors::kReturned> await(std::move(as_result.future).take());
-  (void)await.await_ready();
-  return await.await_resume();
+auto sync_wait(DeviceFuture<Op>&& future) {
+  return sync_wait(as_result(std::move(future))).value();
 }
 template <DeviceOperation Op>
 auto sync_wait(Op&& operation, const Runtime& runtime, std::stop_token stop = {}) {
@@ -130,11 +116,11 @@ template <class Op>
 auto sync_wait(Op& shared, const Runtime& runtime, std::stop_token stop = {}) {
   return sync_wait(std::decay_t<Op>(shared), runtime, std::move(stop));
 }
-template <class Op>
-auto sync_wait(detail::OperationAsResult<Op>&& as_result, const Runtime& runtime,
+template <DeviceOperation Op>
+auto sync_wait(detail::AsResult<Op>&& as_result, const Runtime& runtime,
                std::stop_token stop = {}) {
   return sync_wait(
-      async::as_result(std::move(as_result.operation) | on(runtime) | stop_with(std::move(stop))));
+      async::as_result(std::move(as_result.awaitable) | on(runtime) | stop_with(std::move(stop))));
 }
 
 }  // namespace halyard::inline v0::async

@@ -142,7 +142,7 @@ class Nursery {
         runner.enqueue(waiter, coroutine);
         runner.run_next(child->task.coroutine_);
       }
-      SpawnedTask await_resume() noexcept { return SpawnedTask(std::move(scope)); }
+      SpawnedTask resume_or_throw() noexcept { return SpawnedTask(std::move(scope)); }
       detail::TaskRunner& runner;
       detail::NurseryTask* child;
       Ref<detail::TaskScope> scope;

@@ -23,6 +23,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "halyard/async/as_result.h"
 #include "halyard/async/detail/task_promise.h"
 #include "halyard/async/detail/task_runner.h"
 #include "halyard/async/future.h"
@@ -69,23 +70,29 @@ class [[nodiscard("a Task does nothing until it is awaited")]] Task {
   // Implements co_await in a Task.
   auto awaiter(const detail::TaskPlace& place) && {
     struct Awaiter {
-      bool await_ready() const noexcept { return false; }
-      void await_suspend(std::coroutine_handle<> continuation) const noexcept {
-        task.coroutine_.promise().continuation_ = continuation;
-        task.coroutine_.promise().place_.runner->run_next(task.coroutine_);
+      bool await_ready() const noexcept { return !task.coroutine_; }
+      void await_suspend(std::coroutine_handle<> continuation) const {
+        task.prepare(place).continuation_ = continuation;
+        place.runner->run_next(task.coroutine_);
       }
-      T await_resume() const { return task.coroutine_.promise().take(); }
+      typename detail::ResultOf<T>::Type await_resume() const {
+        if (!task.coroutine_) return awaited_once();
+        return task.take_result();
+      }
+      T resume_or_throw() const {
+        if (!task.coroutine_) check(awaited_once());
+        return task.coroutine_.promise().take();
+      }
       Task task;
+      detail::TaskPlace place;
     };
-    (void)prepare(place);
-    return Awaiter{std::move(*this)};
+    return Awaiter{std::move(*this), place};
   }
 
  private:
   friend class detail::TaskPromiseBase;
   friend promise_type;
   friend class async::Nursery;
-  friend detail::TaskAsResult<T>;
   using Handle = std::coroutine_handle<promise_type>;
 
   explicit Task(Handle coroutine) noexcept : coroutine_(coroutine) {}
@@ -138,36 +145,7 @@ Task<T> TaskPromise<T>::get_return_object() noexcept {
 inline Task<void> TaskPromise<void>::get_return_object() noexcept {
   return Task<void>(std::coroutine_handle<TaskPromise>::from_promise(*this));
 }
-
-template <class T>
-struct TaskAsResult {
-  auto awaiter(const TaskPlace& place) && {
-    struct Awaiter {
-      bool await_ready() const noexcept { return !task.coroutine_; }
-      void await_suspend(std::coroutine_handle<> continuation) const {
-        task.prepare(place).continuation_ = continuation;
-        place.runner->run_next(task.coroutine_);
-      }
-      typename ResultOf<T>::Type await_resume() const {
-        if (!task.coroutine_) return task.awaited_once();
-        return task.take_result();
-      }
-      Task<T> task;
-      TaskPlace place;
-    };
-    return Awaiter{std::move(task), place};
-  }
-  Task<T> task;
-};
 }  // namespace detail
-
-// The result of the Task as a Result; as a Status for a Task<>. A result that is a Result or Status
-// stays as it is. A halyard::Error that the Task throws becomes its Status; other exceptions pass
-// through.
-template <class T>
-detail::TaskAsResult<T> as_result(Task<T>&& task) {
-  return {std::move(task)};
-}
 
 // Runs the Task to its end on this thread, which may run work of a cpu device while it waits. After
 // a stop request each of its awaits is kCancelled, at once. kFailedPrecondition if the Task cannot
@@ -177,9 +155,9 @@ T sync_wait(Task<T>&& task, const Runtime& runtime, std::stop_token stop = {}) {
   return std::move(task).run(runtime, std::move(stop));
 }
 template <class T>
-auto sync_wait(detail::TaskAsResult<T>&& as_result, const Runtime& runtime,
+auto sync_wait(detail::AsResult<Task<T>>&& as_result, const Runtime& runtime,
                std::stop_token stop = {}) {
-  return std::move(as_result.task).run_to_result(runtime, std::move(stop));
+  return std::move(as_result.awaitable).run_to_result(runtime, std::move(stop));
 }
 
 }  // namespace halyard::inline v0::async

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Await: an operation from its submission to its end, for future.h, task.h, asio.h and sender.h.
+// Await: an operation from its submission to its Result, for future.h, task.h, asio.h and sender.h.
 #pragma once
 
 #include <atomic>
@@ -9,13 +9,13 @@
 #include <optional>
 #include <stop_token>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 
-#include "halyard/async/context.h"
 #include "halyard/async/detail/operation_tree.h"
 #include "halyard/async/detail/stop_tokens.h"
+#include "halyard/async/detail/submitter.h"
 #include "halyard/async/runtime.h"
+#include "halyard/base/export.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::async::detail {
@@ -53,8 +53,6 @@ struct Delivery<std::tuple<T...>> {
   }
 };
 
-enum class Errors : bool { kThrown, kReturned };
-
 // An operation with its queue and its stop tokens.
 template <class Op>
 struct PlacedOperation {
@@ -65,7 +63,10 @@ struct PlacedOperation {
   Once once{};
 };
 
-template <class Op, Errors kErrors = Errors::kThrown>
+// Ok, or why the operation must not be submitted.
+HALYARD_EXPORT Status may_start(Once& once, const StopTokens& stop, const Submitter& context);
+
+template <class Op>
 class Await {
  public:
   using Value = typename Delivery<typename Op::Output>::Type;
@@ -82,16 +83,8 @@ class Await {
 
   // Submits. Returns whether the await is done already.
   bool await_ready() {
-    if (!what_.once.take()) {
-      output_.emplace(runs_once());
-      return true;
-    }
-    if (Status status = what_.stop.check(); !status.ok()) {
+    if (Status status = may_start(what_.once, what_.stop, context_); !status.ok()) {
       output_.emplace(std::move(status));
-      return true;
-    }
-    if (!context_.status().ok()) {
-      output_.emplace(context_.status());
       return true;
     }
     is_awaited_ = true;  // even if a function of the operation throws
@@ -99,20 +92,7 @@ class Await {
     return !output_->ok() || context_.finished();
   }
   // Blocks until the await is done.
-  std::conditional_t<kErrors == Errors::kThrown, Value, Result<Value>> await_resume() {
-    if constexpr (kErrors == Errors::kThrown) {
-      return result().value();
-    } else {
-      return result();
-    }
-  }
-  // Makes `status` the result, without a wait for the device. Called after await_ready().
-  void fail(Status status) { output_.emplace(std::move(status)); }
-  Context& context() noexcept { return context_; }
-  const StopTokens& stop() const noexcept { return what_.stop; }
-
- private:
-  Result<Value> result() {
+  Result<Value> await_resume() {
     Status status = output_->ok() ? context_.wait(what_.stop) : std::move(*output_).status();
     if (status.ok()) {
       is_awaited_ = false;
@@ -121,21 +101,27 @@ class Await {
     give_up();
     return status;
   }
+  // Makes `status` the result, without a wait for the device. Called after await_ready().
+  void fail(Status status) { output_.emplace(std::move(status)); }
+  Submitter& context() noexcept { return context_; }
+  const StopTokens& stop() const noexcept { return what_.stop; }
+
+ private:
   void give_up() noexcept {
     if (std::exchange(is_awaited_, false)) context_.give_up();
   }
 
   PlacedOperation<Op> what_;
-  Context context_;
+  Submitter context_;
   std::optional<Result<typename Op::Output>> output_;
   bool is_awaited_ = false;  // from the submission to the result
 };
 
 // An await without a waiting thread: a callback runs when it has ended or a stop is requested.
-template <class Op, Errors kErrors>
-class CallbackAwait : public Await<Op, kErrors> {
+template <class Op>
+class CallbackAwait : public Await<Op> {
  public:
-  using Await<Op, kErrors>::Await;
+  using Await<Op>::Await;
 
   // Called after await_ready() returned false. Returns false if await_resume() can be called now.
   // Otherwise `call(argument)` is called once, on a thread of the runtime or on the thread that
@@ -184,8 +170,8 @@ class CallbackAwait : public Await<Op, kErrors> {
 // destroy this. If a function of the operation throws, start() throws the same, and `done` is not
 // called.
 template <class Op, class Done>
-class AwaitThen : private CallbackAwait<Op, Errors::kReturned> {
-  using Base = CallbackAwait<Op, Errors::kReturned>;
+class AwaitThen : private CallbackAwait<Op> {
+  using Base = CallbackAwait<Op>;
 
  public:
   using Value = typename Base::Value;

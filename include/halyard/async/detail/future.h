@@ -18,27 +18,15 @@ class DeviceFuture;
 namespace detail {
 
 // Awaits in any coroutine.
-template <class Op, Errors kErrors>
-class CallbackAwaiter : public CallbackAwait<Op, kErrors> {
+template <class Op>
+class CallbackAwaiter : public CallbackAwait<Op> {
  public:
-  using CallbackAwait<Op, kErrors>::CallbackAwait;
+  using CallbackAwait<Op>::CallbackAwait;
   bool await_suspend(std::coroutine_handle<> coroutine) {
     return this->suspend(
         [](void* address) { std::coroutine_handle<>::from_address(address).resume(); },
         coroutine.address());
   }
-};
-
-// as_result() of a future.
-template <class Op>
-struct FutureAsResult {
-  DeviceFuture<Op> future;
-  CallbackAwaiter<Op, Errors::kReturned> operator co_await() && { return std::move(future).take(); }
-};
-// as_result() of an operation without a queue.
-template <class Op>
-struct OperationAsResult {
-  Op operation;
 };
 
 // on(place): a QueueRef or a Runtime.

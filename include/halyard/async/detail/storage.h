@@ -13,12 +13,6 @@
 
 namespace halyard::inline v0::async::detail {
 
-// The moment at which `timeline` reaches `value`. Without a timeline: in the past.
-struct Moment {
-  Ref<RefCounted> timeline;
-  std::uint64_t value = 0;
-};
-
 // Memory of a device's pool. Dropping the last reference frees it after its last use.
 class HALYARD_EXPORT Storage : public RefCounted {
  public:

@@ -9,31 +9,29 @@
 #include <type_traits>
 #include <utility>
 
-#include "halyard/async/context.h"
+#include "halyard/async/as_result.h"
 #include "halyard/async/detail/await.h"
 #include "halyard/async/detail/operation_tree.h"
 #include "halyard/async/detail/stop_tokens.h"
+#include "halyard/async/detail/submitter.h"
 #include "halyard/async/detail/task_runner.h"
 #include "halyard/async/future.h"
 #include "halyard/async/runtime.h"
+#include "halyard/base/export.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::async::detail {
 
 // StopTokens::check() for a Task there.
-inline Status check(const TaskPlace& place) {
-  if (place.runner->stop().stop_requested()) return stopped();
-  return place.scope == nullptr ? Status() : place.scope->check();
-}
+HALYARD_EXPORT Status check(const TaskPlace& place);
 
-template <class Op, Errors kErrors>
-class TaskAwaiter : public Await<Op, kErrors> {
+template <class Op>
+class TaskAwaiter : public Await<Op> {
  public:
   TaskAwaiter(Op&& operation, const TaskPlace& by)
-      : Await<Op, kErrors>(placed(std::move(operation), by), by.runner->runtime()),
-        runner_(*by.runner) {}
+      : Await<Op>(placed(std::move(operation), by), by.runner->runtime()), runner_(*by.runner) {}
   TaskAwaiter(DeviceFuture<Op>&& future, const TaskPlace& by)
-      : Await<Op, kErrors>(awaited_by(std::move(future).take(), by)), runner_(*by.runner) {}
+      : Await<Op>(awaited_by(std::move(future).take(), by)), runner_(*by.runner) {}
   void await_suspend(std::coroutine_handle<> coroutine) noexcept {
     runner_.wait_for(waiter_, coroutine, this->context(), this->stop());
   }
@@ -54,7 +52,7 @@ class TaskAwaiter : public Await<Op, kErrors> {
 };
 
 // Awaits an operation that submits nothing: picks no queue and waits for nothing.
-template <class Op, Errors kErrors>
+template <class Op>
 class ValueAwaiter {
  public:
   using Value = typename Delivery<typename Op::Output>::Type;
@@ -62,22 +60,15 @@ class ValueAwaiter {
   ValueAwaiter(Op&& operation, const TaskPlace& by) : operation_(std::move(operation)), by_(by) {}
   bool await_ready() const noexcept { return true; }
   void await_suspend(std::coroutine_handle<>) const noexcept {}
-  std::conditional_t<kErrors == Errors::kThrown, Value, Result<Value>> await_resume() {
-    if constexpr (kErrors == Errors::kThrown) {
-      return result().value();
-    } else {
-      return result();
-    }
-  }
-
- private:
-  Result<Value> result() {
+  Result<Value> await_resume() {
     if (Status status = check(by_); !status.ok()) return status;
-    Context context(Context::ForNothing{});
+    Submitter context(Submitter::ForNothing{});
     Result<typename Op::Output> output = std::move(operation_).execute(context);
     if (!output.ok()) return std::move(output).status();
     return Delivery<typename Op::Output>::deliver(*std::move(output));
   }
+
+ private:
   Op operation_;
   const TaskPlace by_;
 };
@@ -89,11 +80,10 @@ concept MayBeFinished = requires(const Op& operation) {
 };
 
 // Awaits such an operation: copies the result if it is known.
-template <class Op, Errors kErrors>
+template <class Op>
 class SharedAwaiter {
  public:
   using Value = typename Delivery<typename Op::Output>::Type;
-  using Given = std::conditional_t<kErrors == Errors::kThrown, Value, Result<Value>>;
 
   SharedAwaiter(Op&& operation, const TaskPlace& by) {
     Op own(std::move(operation));
@@ -106,17 +96,9 @@ class SharedAwaiter {
   void await_suspend(std::coroutine_handle<> coroutine) noexcept {
     rest_->await_suspend(coroutine);
   }
-  Given await_resume() {
+  Result<Value> await_resume() {
     if (!value_.has_value()) return rest_->await_resume();
-    if constexpr (std::is_same_v<Value, typename Op::Output>) {
-      return *std::move(value_);
-    } else {
-      auto delivered = Delivery<typename Op::Output>::deliver(*std::move(value_));
-      if constexpr (kErrors == Errors::kThrown)
-        return std::move(delivered).value();
-      else
-        return delivered;
-    }
+    return Delivery<typename Op::Output>::deliver(*std::move(value_));
   }
 
  private:
@@ -127,55 +109,36 @@ class SharedAwaiter {
     return true;
   }
   std::optional<typename Op::Output> value_;
-  std::optional<TaskAwaiter<Op, kErrors>> rest_;
+  std::optional<TaskAwaiter<Op>> rest_;
 };
 
-template <class Op, Errors kErrors>
-struct AwaiterOf {
-  using Type =
-      std::conditional_t<SubmitsNothing<Op>, ValueAwaiter<Op, kErrors>, TaskAwaiter<Op, kErrors>>;
-};
-template <MayBeFinished Op, Errors kErrors>
-struct AwaiterOf<Op, kErrors> {
-  using Type = SharedAwaiter<Op, kErrors>;
-};
-template <class Op, Errors kErrors>
-using OperationAwaiter = typename AwaiterOf<Op, kErrors>::Type;
-
-// A type that only Tasks await: other Tasks, functions of a Nursery, times.
-template <class T>
-concept TaskAwaitable =
-    requires(T&& awaitable, const TaskPlace& place) { std::move(awaitable).awaiter(place); };
-
-// Makes the awaiter of an operation that a Task awaits.
+// Makes the awaiter, without Throwing, of what a Task awaits.
 template <DeviceOperation Op>
 auto awaiter_of(Op&& operation, const TaskPlace& place) {
-  return OperationAwaiter<Op, Errors::kThrown>(std::move(operation), place);
+  if constexpr (MayBeFinished<Op>) {
+    return SharedAwaiter<Op>(std::move(operation), place);
+  } else if constexpr (SubmitsNothing<Op>) {
+    return ValueAwaiter<Op>(std::move(operation), place);
+  } else {
+    return TaskAwaiter<Op>(std::move(operation), place);
+  }
 }
 template <class Op>
   requires(DeviceOperation<std::decay_t<Op>> && std::copy_constructible<Op>)
 auto awaiter_of(Op& shared, const TaskPlace& place) {
   using Own = std::decay_t<Op>;
   if constexpr (MayBeFinished<Own>) {
-    return SharedAwaiter<Own, Errors::kThrown>(std::as_const(shared), place);
+    return SharedAwaiter<Own>(std::as_const(shared), place);
   } else {
     return awaiter_of(Own(shared), place);
   }
 }
 template <class Op>
-auto awaiter_of(OperationAsResult<Op>&& as_result, const TaskPlace& place) {
-  return OperationAwaiter<Op, Errors::kReturned>(std::move(as_result.operation), place);
-}
-template <class Op>
 auto awaiter_of(DeviceFuture<Op>&& future, const TaskPlace& place) {
-  return TaskAwaiter<Op, Errors::kThrown>(std::move(future), place);
-}
-template <class Op>
-auto awaiter_of(FutureAsResult<Op>&& as_result, const TaskPlace& place) {
-  return TaskAwaiter<Op, Errors::kReturned>(std::move(as_result.future), place);
+  return TaskAwaiter<Op>(std::move(future), place);
 }
 template <TaskAwaitable T>
-  requires(!std::is_lvalue_reference_v<T>)  // it is awaited once
+  requires(!std::is_lvalue_reference_v<T>)  // a Task is awaited once
 auto awaiter_of(T&& awaitable, const TaskPlace& place) {
   return std::move(awaitable).awaiter(place);
 }

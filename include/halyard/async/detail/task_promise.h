@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "halyard/async/as_result.h"
 #include "halyard/async/detail/await.h"
 #include "halyard/async/detail/combinators.h"
 #include "halyard/async/detail/frame_pool.h"
@@ -27,9 +28,6 @@ class Task;
 
 namespace detail {
 
-template <class T>
-struct TaskAsResult;
-
 // Owns a detached Task, which no coroutine awaits. ended() receives its completion and destroys it.
 class DetachedTaskOwner {
  public:
@@ -39,11 +37,8 @@ class DetachedTaskOwner {
   ~DetachedTaskOwner() = default;
 };
 
-class TaskPromiseBase {
+class TaskPromiseBase : public InFramePool {
  public:
-  static void* operator new(std::size_t size) { return new_frame(size); }
-  static void operator delete(void* frame, std::size_t size) noexcept { free_frame(frame, size); }
-
   std::suspend_always initial_suspend() const noexcept { return {}; }
   void detach(DetachedTaskOwner& owner) noexcept { owner_ = &owner; }
 
@@ -76,10 +71,15 @@ class TaskPromiseBase {
     static_assert(kFit,
                   "a Task awaits operations, futures and Tasks, each once: co_await std::move(x)");
     if constexpr (kFit) {
-      return awaiter_of(std::forward<T>(awaitable), place_);
+      using Inner = decltype(awaiter_of(std::forward<T>(awaitable), place_));
+      return Throwing<Inner>{awaiter_of(std::forward<T>(awaitable), place_)};
     } else {
       return std::suspend_never();
     }
+  }
+  template <class T>
+  auto await_transform(AsResult<T>&& as_result) {
+    return awaiter_of(std::move(as_result.awaitable), place_);
   }
 
  protected:
@@ -92,8 +92,6 @@ class TaskPromiseBase {
  private:
   template <class>
   friend class async::Task;
-  template <class>
-  friend struct TaskAsResult;
   TaskPlace place_;
   std::coroutine_handle<> continuation_{};  // the awaiting coroutine, unless there is an owner
   DetachedTaskOwner* owner_ = nullptr;
