@@ -109,6 +109,29 @@ TEST(KernelDescriptor, OfGfx942AsAssembled) {
   EXPECT_EQ(read->rsrc3 & 0x3f, 1u);  // accum_offset / 4 - 1
 }
 
+TEST(KernelDescriptor, FieldsAreAtTheirOffsets) {
+  std::array<std::uint32_t, 16> words{1, 2, 3, 0, 4, 5};
+  words[11] = 6;
+  words[12] = 7;
+  words[13] = 31u << 1;
+  words[14] = 9u << 16 | 8;
+  const Result<KernelDescriptor> read = read_kernel_descriptor(std::as_bytes(std::span(words)));
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ(read->shared_bytes, 1u);
+  EXPECT_EQ(read->private_bytes, 2u);
+  EXPECT_EQ(read->argument_bytes, 3u);
+  EXPECT_EQ(read->entry_offset, 0x5'0000'0004);
+  EXPECT_EQ(read->rsrc3, 6u);
+  EXPECT_EQ(read->rsrc1, 7u);
+  EXPECT_EQ(read->rsrc2, 62u);
+  EXPECT_EQ(read->properties, 8u);
+  EXPECT_EQ(read->preload, 9u);
+  words[4] = ~0u << 8;
+  words[5] = ~0u;
+  const Kernel kernel{*read_kernel_descriptor(std::as_bytes(std::span(words))), 0x7200'0000'0500};
+  EXPECT_EQ(kernel.entry(), 0x7200'0000'0400u);
+}
+
 TEST(KernelDescriptor, DamagedOnesAreRefused) {
   std::array<std::byte, 64> bytes{};
   bytes[52] = std::byte{4};  // 2 user registers

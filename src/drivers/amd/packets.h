@@ -42,7 +42,7 @@ inline constexpr std::uint32_t kWaitMemory = 1u << 4;
 inline constexpr std::uint32_t kWaitWriteThenWait = 1u << 6;  // registers: write one, wait for one
 inline constexpr std::uint32_t kPollInterval = 4;
 
-// WRITE_DATA, word 1.
+// WRITE_DATA, word 1. As in Linux, gfx_v11_0.c, gfx_v11_0_ring_test_ib(): the host sees the write.
 inline constexpr std::uint32_t kWriteToMemory = 5u << 8;
 inline constexpr std::uint32_t kWriteConfirm = 1u << 20;
 
