@@ -119,6 +119,11 @@ TEST(SdmaCopy, PacketsCoverTheRange) {
         done += count;
       }
       EXPECT_EQ(done, size);
+      // The size is a field of the last packet.
+      std::vector<std::size_t> sizes;
+      for (const hcq::FieldPlace& place : list.places())
+        if (place.field.role == hcq::FieldRole::kSize) sizes.push_back(place.offset);
+      EXPECT_EQ(sizes, std::vector<std::size_t>{4 * (words.size() - 6)});
     }
   }
 }
@@ -188,6 +193,18 @@ TEST(SdmaRing, WritesTheTailWithZerosAndContinuesAtTheBegin) {
   EXPECT_EQ(ring, hex("30005 1000 7000 6 deadbeef 0 0 0"));
   EXPECT_EQ(write_sdma(0, ring, hex("2 1000 7000 4 0 1 2 3 4")).status().code(),
             StatusCode::kOutOfRange);
+}
+
+TEST(SdmaRing, APacketMayEndAtTheEnd) {
+  Words ring(8, 0xdead'beef);
+  Result<std::uint64_t> put = write_sdma(4 * 4, ring, hex("30005 1000 7000 6"));
+  ASSERT_TRUE(put.ok());
+  EXPECT_EQ(*put, 4u * 8);
+  EXPECT_EQ(ring, hex("deadbeef deadbeef deadbeef deadbeef 30005 1000 7000 6"));
+  put = write_sdma(*put, ring, hex("2 1000 7000 3 5 6 7 8"));
+  ASSERT_TRUE(put.ok());
+  EXPECT_EQ(*put, 4u * 16);
+  EXPECT_EQ(ring, hex("2 1000 7000 3 5 6 7 8"));
 }
 
 TEST(SdmaRing, AnIndirectPacketEndsAtAMultipleOfEightWords) {

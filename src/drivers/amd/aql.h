@@ -54,10 +54,10 @@ void invalidate_packet(std::byte* slot) noexcept;
 // architected flat scratch, as all of generation.h have; others would need a resource descriptor.
 void set_queue_scratch(std::span<std::byte, 256> queue, const Scratch& scratch) noexcept;
 
-// The dispatch packet that kernels on PM4 queues read, whose address is a user value. It is in the
-// block `block` of 64 bytes, and has fields as append_dispatch() has. Precondition: check_dispatch
-// returned no error.
+// Checks what append_dispatch() requires.
 Status check_dispatch(const Kernel& kernel, const Launch& launch);
+// Writes a dispatch packet, with the fields of append_dispatch(), into a block of 64 bytes: kernels
+// on PM4 queues read it there. Precondition: check_dispatch() returned no error.
 void write_dispatch_block(hcq::WordList& list, std::uint32_t block, const Kernel& kernel,
                           const Launch& launch);
 
