@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// CommandList: the commands of an hcq::CommandQueue as words, and a table of the places that
-// symbols fill. ProgramObject: the object of an hcq::Program.
+// CommandList: the commands of an hcq::CommandQueue, and a table of the places that symbols fill.
+// A command is a record of named numbers that says nothing of any hardware: only a device makes
+// words of it. ProgramObject: the object of an hcq::Program.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@
 #include "halyard/hcq/device.h"
 #include "halyard/hcq/program.h"
 #include "halyard/hcq/symbol.h"
-#include "hcq/packet.h"
+#include "hcq/signal_object.h"
 
 namespace halyard::inline v0::hcq {
 
@@ -26,17 +27,19 @@ namespace halyard::inline v0::hcq {
 inline constexpr std::size_t kMaxBuffers = 64;
 inline constexpr std::size_t kMaxConstantsSize = 4096;
 
+// The code of a kernel in the form that a backend executes, and keeps loaded, while it lives.
+class KernelImage : public RefCounted {};
+
 class ProgramObject : public RefCounted {
  public:
-  ProgramObject(Kernel code, ProgramInfo info, Ref<RefCounted> image = {}) noexcept
-      : kernel_(code), info_(std::move(info)), image_(std::move(image)) {}
-  Kernel kernel() const noexcept { return kernel_; }
+  ProgramObject(Ref<KernelImage> image, ProgramInfo info) noexcept
+      : info_(std::move(info)), image_(std::move(image)) {}
+  const KernelImage& image() const noexcept { return *image_; }
   const ProgramInfo& info() const noexcept { return info_; }
 
  private:
-  const Kernel kernel_;
   const ProgramInfo info_;
-  const Ref<RefCounted> image_;  // keeps the code loaded; null if it is never unloaded
+  const Ref<KernelImage> image_;
 };
 
 namespace detail {
@@ -57,34 +60,77 @@ class Profile final : public RefCounted {
   std::vector<std::unique_ptr<Times>> times;
 };
 
-// A packet before it enters a ring.
+enum class CommandKind : std::uint8_t {
+  kSignal,
+  kWait,
+  kTimestamp,
+  kExec,
+  kCopy,
+  kBarrier,
+  kCustom,
+  kBound,  // all commands of a bound list, executed where they are
+};
+
+// The parts of a command that symbols fill and updates change. Those below kNumbers are indices in
+// Command::numbers, whose meaning depends on the kind.
+enum Field : std::uint8_t {
+  // kSignal, kWait:
+  kValue = 0,
+  // kExec: workgroups; the address of the arguments if the caller's memory has them.
+  kX = 0,
+  kY = 1,
+  kZ = 2,
+  kArguments = 3,
+  // kCopy:
+  kTarget = 0,
+  kSource = 1,
+  kBytes = 2,
+  // kCustom: void (*)(const std::uint64_t*), and its words.
+  kFunction = 0,
+  kWords = 1,
+
+  kNumbers = 5,
+  kObject = 5,  // Command::object
+  kArgs = 6,    // a word of the kernel arguments of all commands
+};
+inline constexpr std::size_t kCustomWords = kNumbers - kWords;
+// The bits of Command::symbolic.
+template <class... Fields>
+constexpr unsigned bits(Fields... fields) noexcept {
+  return (... | (1u << fields));
+}
+constexpr Field custom_word(std::size_t index) noexcept {
+  return static_cast<Field>(kWords + index);
+}
+
 struct Command {
-  PacketKind kind;
-  // Bit w: a symbol fills words[w] or a part of it. The last bit: a symbol fills a kernel argument.
-  std::uint8_t symbolic = 0;
-  static constexpr std::uint8_t kSymbolicArgs = 0x80;
-  std::uint64_t words[kPacketWords] = {};
-  Ref<RefCounted> keeps;         // the signal or program it names
+  CommandKind kind;
+  std::uint8_t symbolic = 0;  // bit f: a symbol fills Field f or a part of it
+  std::uint64_t numbers[kNumbers] = {};
+  Ref<RefCounted> object;        // the signal, program or bound list that it names
   std::uint32_t args_begin = 0;  // kExec: index of its kernel arguments in CommandList::args
-  std::uint32_t args_count = 0;  // 0: none, or in the caller's memory (words 1 and 2)
+  std::uint32_t args_count = 0;  // 0: none, or in the caller's memory
   std::uint32_t buffer_count = 0;
   Profile::Times* times = nullptr;  // stamped before and after
 
   std::uint32_t args_blocks() const noexcept {
     return (args_count + kArgsBlockWords - 1) / kArgsBlockWords;
   }
-  // Number of packets of this command.
-  std::uint32_t packets() const noexcept { return times == nullptr ? 1 : 3; }
+  SignalObject& signal() const noexcept { return static_cast<SignalObject&>(*object); }
+  const ProgramObject& program() const noexcept {
+    return static_cast<const ProgramObject&>(*object);
+  }
+  // Number of commands for the device: a profiled one has a timestamp on either side.
+  std::uint32_t steps() const noexcept { return times == nullptr ? 1 : 3; }
 };
 
-// A place in a list: a word of a command, or of the kernel arguments of all commands.
+// A place in a list.
 struct Place {
-  static constexpr std::uint8_t kArgs = 0xff;
-  std::uint32_t index;
-  std::uint8_t word;  // of command `index`; or kArgs
+  std::uint32_t index;  // of a command; of a word if `field` is kArgs
+  Field field;
 };
 
-// A place that a symbol fills: bits [shift, shift + width) of the word.
+// A place that a symbol fills: bits [shift, shift + width) of the number.
 struct Patch {
   std::uint32_t symbol;
   Operand operand = 0;
@@ -92,11 +138,10 @@ struct Patch {
   std::uint32_t command;  // to which the place belongs
   std::uint8_t shift = 0;
   std::uint8_t width = 64;
-  bool is_signal = false;
 };
 
-// kInvalidArgument if words 3 and 4 of a kExec give more than 2^64 workgroups.
-Status check_groups(std::uint64_t xy, std::uint64_t z);
+// kInvalidArgument for a kExec of more than 2^64 workgroups.
+Status check_groups(const Command& exec);
 
 class CommandList;
 
@@ -122,9 +167,8 @@ class CommandList {
   void fail(Status error) {
     if (status.ok()) status = std::move(error);
   }
-  // Sets a word of the last command, or of its arguments.
-  void set(std::uint8_t word, const Operand& operand, std::uint8_t shift = 0,
-           std::uint8_t width = 64);
+  // Sets a part of the last command, or a word of its arguments.
+  void set(Field field, const Operand& operand, std::uint8_t width = 64);
   void set_signal(const SignalOperand& signal);
   void set_argument(std::uint32_t word, const Operand& operand, std::uint8_t shift,
                     std::uint8_t width);
@@ -135,28 +179,35 @@ class CommandList {
 
   // ---- Changing.
 
-  // The command at `index`, which must be of `kind`. `what` names the caller in errors. Words in
-  // the mask `words` (bits of Command::symbolic) must not contain a symbol. Otherwise returns null,
-  // and the list has failed.
-  Command* find(std::size_t index, PacketKind kind, std::uint8_t words, std::string_view what);
+  // The command at `index`, which must be of `kind`. `what` names the caller in errors. Fields in
+  // the mask `fields` (bits of Command::symbolic) must not contain a symbol. Otherwise returns
+  // null, and the list has failed.
+  Command* find(std::size_t index, CommandKind kind, unsigned fields, std::string_view what);
   // Records a changed place. changes_written(): `bound` contains all changes.
   void note(Place place);
   void changes_written() noexcept {
     changed.clear();
     all_changed = false;
   }
-  void note(std::size_t command, std::uint8_t word) {
-    note(Place{static_cast<std::uint32_t>(command), word});
+  void note(std::size_t command, Field field) {
+    note(Place{static_cast<std::uint32_t>(command), field});
+  }
+  void change(std::size_t command, Field field, std::uint64_t value) {
+    commands[command].numbers[field] = value;
+    note(command, field);
   }
 
-  // Writes the words whose symbols have changed. After an error the next call writes all of them.
+  // kOutOfRange for a value of more than `bits` to signal or to wait for.
+  Status check_values(unsigned bits) const;
+
+  // Writes the places whose symbols have changed. After an error the next call writes all of them.
   Status resolve(std::uint32_t table, const std::vector<SymbolEntry>& entries);
 
   const QueueType type;
   Status status;
   std::vector<Command> commands;
   std::vector<std::uint64_t> args;  // each command's begin at a multiple of kArgsBlockWords
-  std::size_t packets = 0;          // of all commands
+  std::size_t steps = 0;            // of all commands
 
   bool profiled = false;
   Ref<Profile> profile;

@@ -45,8 +45,8 @@ void Timeline::take(const Point& next) noexcept {
 
 }  // namespace detail
 
-Device::Device(std::unique_ptr<detail::Timeline> timeline) noexcept
-    : timeline_(std::move(timeline)) {}
+Device::Device(std::unique_ptr<detail::Timeline> timeline, const DeviceTraits& traits) noexcept
+    : timeline_(std::move(timeline)), traits_(traits) {}
 
 Device::~Device() = default;
 

@@ -212,7 +212,7 @@ Status GraphRecorder::Recording::make_commands() {
       queue.body.add_wait(device.last_signal, device.last_value);
     }
     queue.body.add_wait(graph->kick, graph->number);
-    queue.body.commands().add({.kind = PacketKind::kBarrier});
+    queue.body.commands().add({.kind = detail::CommandKind::kBarrier});
     queue.parked = queue.body.command_count();
     queue.body.set_profiling(options.profiling);
   }

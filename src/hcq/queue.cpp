@@ -15,29 +15,32 @@ Status moved_from(const char* function) {
   return error(StatusCode::kFailedPrecondition, "queue: {} of one that was moved from", function);
 }
 
-// words[0] is a signal, words[1] its value.
-void add(detail::CommandList& list, PacketKind kind, const SignalOperand& signal,
+template <class T>
+std::uint64_t address(T* pointer) noexcept {
+  return reinterpret_cast<std::uintptr_t>(pointer);
+}
+
+void add(detail::CommandList& list, detail::CommandKind kind, const SignalOperand& signal,
          const Operand& value, std::string_view what) {
   if (!signal.symbolic() && !signal.signal()) {
     return list.fail(error(StatusCode::kInvalidArgument, "queue: {} with an empty signal", what));
   }
   list.add({.kind = kind});
   list.set_signal(signal);
-  list.set(1, value);
+  if (kind != detail::CommandKind::kTimestamp) list.set(detail::kValue, value);
 }
 
-void change(detail::CommandList& list, PacketKind kind, std::size_t index, const Signal& signal,
-            std::uint64_t value, std::string_view what) {
-  detail::Command* command = list.find(index, kind, 0b11, what);
+void change(detail::CommandList& list, detail::CommandKind kind, std::size_t index,
+            const Signal& signal, std::uint64_t value, std::string_view what) {
+  detail::Command* command =
+      list.find(index, kind, detail::bits(detail::kObject, detail::kValue), what);
   if (command == nullptr) return;
   if (!signal) {
     return list.fail(error(StatusCode::kInvalidArgument, "queue: {} with an empty signal", what));
   }
-  command->words[0] = word(signal.object());
-  command->words[1] = value;
-  command->keeps = Ref<RefCounted>(signal.object());
-  list.note(index, 0);
-  list.note(index, 1);
+  command->object = Ref<RefCounted>(signal.object());
+  list.note(index, detail::kObject);
+  list.change(index, detail::kValue, value);
 }
 
 }  // namespace
@@ -71,7 +74,7 @@ Status CommandQueue::submit(Device& device, std::uint32_t table,
   detail::CommandList& list = *commands_;
   HALYARD_RETURN_IF_ERROR(Status(list.status));
   if (list.commands.empty()) return {};
-  HALYARD_RETURN_IF_ERROR(list.resolve(table, entries));
+  HALYARD_RETURN_IF_ERROR(resolve_symbols(device, table, entries));
   if (list.bound_to != &device) return device.submit(list.type, list);
   if (!list.changed.empty() || list.all_changed) {
     if (list.bound->in_flight()) return device.submit(list.type, list);
@@ -91,8 +94,16 @@ Status CommandQueue::bind(Device& device) {
   return {};
 }
 
-Status CommandQueue::resolve(const SymbolTable& symbols) {
-  return commands().resolve(symbols.id_, symbols.entries_);
+Status CommandQueue::resolve(const Device& device, const SymbolTable& symbols) {
+  return resolve_symbols(device, symbols.id_, symbols.entries_);
+}
+
+Status CommandQueue::resolve_symbols(const Device& device, std::uint32_t table,
+                                     const std::vector<detail::SymbolEntry>& entries) {
+  detail::CommandList& list = commands();
+  HALYARD_RETURN_IF_ERROR(list.resolve(table, entries));
+  return device.traits_.signal_bits == 64 ? Status()
+                                          : list.check_values(device.traits_.signal_bits);
 }
 
 void CommandQueue::set_profiling(bool on) noexcept { commands().profiled = on; }
@@ -110,29 +121,28 @@ std::vector<CommandTimes> CommandQueue::profile() const {
 }
 
 void CommandQueue::add_signal(const SignalOperand& signal, const Operand& value) {
-  add(commands(), PacketKind::kSignal, signal, value, "signal");
+  add(commands(), detail::CommandKind::kSignal, signal, value, "signal");
 }
 
 void CommandQueue::add_wait(const SignalOperand& signal, const Operand& value) {
-  add(commands(), PacketKind::kWait, signal, value, "wait");
+  add(commands(), detail::CommandKind::kWait, signal, value, "wait");
 }
 
 void CommandQueue::add_timestamp(const SignalOperand& signal) {
-  add(commands(), PacketKind::kTimestamp, signal, 0, "timestamp");
+  add(commands(), detail::CommandKind::kTimestamp, signal, 0, "timestamp");
 }
 
 void CommandQueue::add_custom(const CustomCommand& command, std::span<const Operand> words) {
   detail::CommandList& list = commands();
-  if (command.run == nullptr || words.size() > kCallWords) {
+  if (command.run == nullptr || words.size() > detail::kCustomWords) {
     return list.fail(error(StatusCode::kInvalidArgument,
                            "queue: custom command '{}' with {}{}; it takes at most {}",
                            command.name, base::counted(words.size(), "word"),
-                           command.run == nullptr ? " and no function" : "", kCallWords));
+                           command.run == nullptr ? " and no function" : "", detail::kCustomWords));
   }
-  list.add({.kind = PacketKind::kCall}, command.name);
-  list.set(0, word(command.run));
-  std::uint8_t at = 1;
-  for (const Operand& operand : words) list.set(at++, operand);
+  list.add({.kind = detail::CommandKind::kCustom}, command.name);
+  list.set(detail::kFunction, address(command.run));
+  for (std::size_t i = 0; i < words.size(); ++i) list.set(detail::custom_word(i), words[i]);
 }
 
 void CommandQueue::add_exec(const Program& program, const ArgsState& args,
@@ -158,26 +168,22 @@ void CommandQueue::add_exec(const Program& program, const ArgsState& args,
                       "queue: {} words of kernel arguments; the most is {}",
                       list.args.size() + args.words_.size(), kMostWords));
   }
-  detail::Command command{.kind = PacketKind::kExec};
-  command.words[0] = reinterpret_cast<std::uintptr_t>(program.object()->kernel());
-  command.keeps = args.program_;
+  detail::Command command{.kind = detail::CommandKind::kExec};
+  command.object = args.program_;
   command.args_begin = static_cast<std::uint32_t>(list.args.size());
   command.args_count = static_cast<std::uint32_t>(args.words_.size());
   command.buffer_count = info.buffer_count;
-  if (args.memory_ != nullptr) {
-    command.words[1] = word(args.memory_);
-    command.words[2] = word(args.memory_ + info.buffer_count);
-  }
+  command.numbers[detail::kArguments] = address(args.memory_);
   list.add(std::move(command), info.name);
-  list.set(3, global_size.x, 0, 32);
-  list.set(3, global_size.y, 32, 32);
-  list.set(4, global_size.z, 0, 32);
+  list.set(detail::kX, global_size.x, 32);
+  list.set(detail::kY, global_size.y, 32);
+  list.set(detail::kZ, global_size.z, 32);
   for (const ArgsState::Patch& patch : args.patches_) {
     list.set_argument(patch.word, patch.operand, patch.shift, patch.width);
   }
   if (!list.status.ok()) return;
   list.add_args(args.words_);
-  list.fail(detail::check_groups(list.commands.back().words[3], list.commands.back().words[4]));
+  list.fail(detail::check_groups(list.commands.back()));
 }
 
 void CommandQueue::add_copy(const BufferOperand& target, const BufferOperand& source,
@@ -188,57 +194,57 @@ void CommandQueue::add_copy(const BufferOperand& target, const BufferOperand& so
                     base::counted(size, "byte"), source.size, base::counted(target.size, "byte")));
     return;
   }
-  list.add({.kind = PacketKind::kCopy}, "copy");
-  list.set(0, target.va_addr);
-  list.set(1, source.va_addr);
-  list.set(2, size);
+  list.add({.kind = detail::CommandKind::kCopy}, "copy");
+  list.set(detail::kTarget, target.va_addr);
+  list.set(detail::kSource, source.va_addr);
+  list.set(detail::kBytes, size);
 }
 
 void CommandQueue::add_bound(const CommandQueue& queue) {
-  detail::Command command{.kind = PacketKind::kIndirect};
-  command.words[0] = word(queue.commands_->bound.get());
-  command.keeps = queue.commands_->bound;
+  detail::Command command{.kind = detail::CommandKind::kBound};
+  command.object = queue.commands_->bound;
   commands().add(std::move(command));
 }
 
 void CommandQueue::change_signal(std::size_t command, const Signal& signal, std::uint64_t value) {
-  change(commands(), PacketKind::kSignal, command, signal, value, "update_signal");
+  change(commands(), detail::CommandKind::kSignal, command, signal, value, "update_signal");
 }
 
 void CommandQueue::change_wait(std::size_t command, const Signal& signal, std::uint64_t value) {
-  change(commands(), PacketKind::kWait, command, signal, value, "update_wait");
+  change(commands(), detail::CommandKind::kWait, command, signal, value, "update_wait");
 }
 
 void CommandQueue::change_custom(std::size_t index, std::initializer_list<std::uint64_t> words) {
   detail::CommandList& list = commands();
-  detail::Command* command = list.find(index, PacketKind::kCall, 0b11110, "update_custom");
+  constexpr unsigned kAllWords = detail::bits(detail::kNumbers) - detail::bits(detail::kWords);
+  detail::Command* command =
+      list.find(index, detail::CommandKind::kCustom, kAllWords, "update_custom");
   if (command == nullptr) return;
-  if (words.size() > kCallWords) {
+  if (words.size() > detail::kCustomWords) {
     return list.fail(error(StatusCode::kInvalidArgument,
                            "queue: update_custom with {} words; it takes at most {}", words.size(),
-                           kCallWords));
+                           detail::kCustomWords));
   }
-  std::uint8_t at = 1;
-  for (const std::uint64_t value : words) {
-    command->words[at] = value;
-    list.note(index, at++);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    list.change(index, detail::custom_word(i), words.begin()[i]);
   }
 }
 
 ComputeQueue& ComputeQueue::memory_barrier() {
-  commands().add({.kind = PacketKind::kBarrier});
+  commands().add({.kind = detail::CommandKind::kBarrier});
   return *this;
 }
 
 ComputeQueue& ComputeQueue::update_exec(std::size_t index, Size3 global_size) {
   detail::CommandList& list = commands();
-  detail::Command* command = list.find(index, PacketKind::kExec, 0b11000, "update_exec");
+  detail::Command* command =
+      list.find(index, detail::CommandKind::kExec, detail::bits(detail::kX, detail::kY, detail::kZ),
+                "update_exec");
   if (command == nullptr) return *this;
-  command->words[3] = global_size.x | std::uint64_t{global_size.y} << 32;
-  command->words[4] = global_size.z;
-  list.note(index, 3);
-  list.note(index, 4);
-  list.fail(detail::check_groups(command->words[3], command->words[4]));
+  list.change(index, detail::kX, global_size.x);
+  list.change(index, detail::kY, global_size.y);
+  list.change(index, detail::kZ, global_size.z);
+  list.fail(detail::check_groups(*command));
   return *this;
 }
 
@@ -246,25 +252,20 @@ ComputeQueue& ComputeQueue::update_exec(std::size_t index, const ArgsState& args
                                         Size3 global_size) {
   detail::CommandList& list = commands();
   detail::Command* command =
-      list.find(index, PacketKind::kExec, detail::Command::kSymbolicArgs, "update_exec");
+      list.find(index, detail::CommandKind::kExec, detail::bits(detail::kArgs), "update_exec");
   if (command == nullptr) return *this;
   if (!args.status().ok()) return list.fail(args.status()), *this;
   const bool other_form = args.words_.size() != command->args_count || !args.patches_.empty();
-  if (args.program_ != command->keeps || other_form) {
+  if (args.program_ != command->object || other_form) {
     list.fail(error(StatusCode::kInvalidArgument,
                     "queue: update_exec of command {} with arguments of another {}", index,
                     other_form ? "form" : "program"));
     return *this;
   }
-  if (args.memory_ != nullptr) {
-    command->words[1] = word(args.memory_);
-    command->words[2] = word(args.memory_ + command->buffer_count);
-    list.note(index, 1);
-    list.note(index, 2);
-  }
+  if (args.memory_ != nullptr) list.change(index, detail::kArguments, address(args.memory_));
   for (std::uint32_t i = 0; i < command->args_count; ++i) {
     if (std::exchange(list.args[command->args_begin + i], args.words_[i]) != args.words_[i]) {
-      list.note({command->args_begin + i, detail::Place::kArgs});
+      list.note({command->args_begin + i, detail::kArgs});
     }
   }
   return update_exec(index, global_size);
@@ -272,18 +273,18 @@ ComputeQueue& ComputeQueue::update_exec(std::size_t index, const ArgsState& args
 
 CopyQueue& CopyQueue::update_copy(std::size_t index, const Buffer& target, const Buffer& source) {
   detail::CommandList& list = commands();
-  detail::Command* command = list.find(index, PacketKind::kCopy, 0b11, "update_copy");
+  detail::Command* command =
+      list.find(index, detail::CommandKind::kCopy, detail::bits(detail::kTarget, detail::kSource),
+                "update_copy");
   if (command == nullptr) return *this;
-  const std::uint64_t size = command->words[2];
+  const std::uint64_t size = command->numbers[detail::kBytes];
   if (size > target.size || size > source.size) {
     list.fail(error(StatusCode::kOutOfRange, "queue: update_copy of {} from {} to {}",
                     base::counted(size, "byte"), source.size, base::counted(target.size, "byte")));
     return *this;
   }
-  command->words[0] = target.va_addr;
-  command->words[1] = source.va_addr;
-  list.note(index, 0);
-  list.note(index, 1);
+  list.change(index, detail::kTarget, target.va_addr);
+  list.change(index, detail::kSource, source.va_addr);
   return *this;
 }
 

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "drivers/cpu/hcq_device.h"
+#include "drivers/cpu/ring_group.h"
 #include "halyard/hcq/cpu.h"
 #include "halyard/hcq/queue.h"
-#include "hcq/ring_group.h"
 #include "hcq_test_util.h"
 
 namespace halyard::hcq {
@@ -49,7 +49,7 @@ TEST(HcqDevice, OpenCpuWithoutANumberHasAWorkerForEachCore) {
   };
   const auto before = threads();
   const std::unique_ptr<Device> device = open_cpu().value();
-  EXPECT_EQ(threads() - before, core_count());
+  EXPECT_EQ(threads() - before, cpu::core_count());
 }
 
 TEST(HcqDevice, OpenCpuTakesUpTo256Workers) {

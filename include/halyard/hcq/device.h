@@ -36,6 +36,12 @@ enum class QueueType : std::uint8_t { kCompute, kCopy };
 // kStaging: host memory that the device reads and writes.
 enum class MemoryType : std::uint8_t { kDevice, kStaging };
 
+// What the core must know of a device.
+struct DeviceTraits {
+  // A submission cannot signal or wait for a larger value: kOutOfRange. 32 or 64.
+  unsigned signal_bits = 64;
+};
+
 // Functions are safe from any thread.
 class HALYARD_EXPORT Device {
  public:
@@ -73,7 +79,8 @@ class HALYARD_EXPORT Device {
   }
 
  protected:
-  explicit Device(std::unique_ptr<detail::Timeline> timeline) noexcept;
+  explicit Device(std::unique_ptr<detail::Timeline> timeline,
+                  const DeviceTraits& traits = {}) noexcept;
   // Frees the memory that was abandoned while work might use it. Called by the destructor of a
   // derived class, when no work runs any more.
   void free_abandoned() noexcept;
@@ -100,6 +107,7 @@ class HALYARD_EXPORT Device {
   void free(detail::Block* block) noexcept;
 
   const std::unique_ptr<detail::Timeline> timeline_;
+  const DeviceTraits traits_;
 };
 
 // Takes one point of a device's timeline for a submission, and excludes other threads meanwhile:

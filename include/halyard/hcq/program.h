@@ -24,10 +24,6 @@ namespace halyard::inline v0::hcq {
 
 using halyard::Workgroup;
 
-// A kernel in machine code for the CPU. It runs one workgroup and must not throw. A kernel that
-// faults (SIGSEGV, SIGFPE) ends the process.
-using Kernel = void (*)(const Workgroup* workgroup, void* const* buffers, const void* constants);
-
 // A view of memory for a queue. The memory's owner keeps it until the work that uses it is
 // complete. A cpu device uses any memory of the process.
 struct Buffer {

@@ -86,7 +86,7 @@ class HALYARD_EXPORT CommandQueue {
  protected:
   explicit CommandQueue(QueueType type);
   detail::CommandList& commands();
-  Status resolve(const SymbolTable& symbols);
+  Status resolve(const Device& device, const SymbolTable& symbols);
   void add_signal(const SignalOperand& signal, const Operand& value);
   void add_wait(const SignalOperand& signal, const Operand& value);
   void add_timestamp(const SignalOperand& signal);
@@ -102,6 +102,8 @@ class HALYARD_EXPORT CommandQueue {
 
  private:
   friend class Device;
+  Status resolve_symbols(const Device& device, std::uint32_t table,
+                         const std::vector<detail::SymbolEntry>& entries);
   Status submit(Device& device, std::uint32_t table,
                 const std::vector<detail::SymbolEntry>& entries);
   std::unique_ptr<detail::CommandList> commands_;
