@@ -52,7 +52,7 @@ void CommandList::set(Field field, const Operand& operand, std::uint8_t width) {
     command.numbers[field] = operand.resolve() & mask_of(width);
     return;
   }
-  command.symbolic |= static_cast<std::uint8_t>(bits(field));
+  command.symbolic |= static_cast<std::uint16_t>(bits(field));
   const auto index = static_cast<std::uint32_t>(commands.size() - 1);
   add_patch(operand.table(), {.symbol = operand.index(),
                               .operand = operand,
@@ -182,6 +182,23 @@ Status CommandList::apply(const Patch& patch, const SymbolEntry& entry) {
     return check_groups(command);
   }
   return {};
+}
+
+Status check_local_size(const ProgramInfo& info, Size3 local_size) {
+  const auto [x, y, z] = local_size;
+  const Size3& own = info.local_size;
+  if (info.max_local_size == 0) {
+    if (local_size == own) return {};
+    return error(StatusCode::kInvalidArgument,
+                 "queue: exec of '{}' with local size {}x{}x{}, the kernel has {}x{}x{}", info.name,
+                 x, y, z, own.x, own.y, own.z);
+  }
+  std::uint64_t total = std::uint64_t{x} * y;
+  const bool fits = !__builtin_mul_overflow(total, z, &total) && total <= info.max_local_size;
+  if (fits && total != 0) return {};
+  return error(StatusCode::kInvalidArgument,
+               "queue: exec of '{}' with local size {}x{}x{}; it takes 1 to {} work-items",
+               info.name, x, y, z, info.max_local_size);
 }
 
 Status CommandList::check_values(unsigned bits) const {

@@ -28,7 +28,15 @@ inline constexpr std::size_t kMaxBuffers = 64;
 inline constexpr std::size_t kMaxConstantsSize = 4096;
 
 // The code of a kernel in the form that a backend executes, and keeps loaded, while it lives.
-class KernelImage : public RefCounted {};
+class KernelImage : public RefCounted {
+ public:
+  // `target`: DeviceTraits::target of the devices that execute it; a literal.
+  explicit KernelImage(std::string_view target) noexcept : target_(target) {}
+  std::string_view target() const noexcept { return target_; }
+
+ private:
+  const std::string_view target_;
+};
 
 class ProgramObject : public RefCounted {
  public:
@@ -68,6 +76,7 @@ enum class CommandKind : std::uint8_t {
   kCopy,
   kBarrier,
   kCustom,
+  kRaw,    // words of the hardware
   kBound,  // all commands of a bound list, executed where they are
 };
 
@@ -76,24 +85,30 @@ enum class CommandKind : std::uint8_t {
 enum Field : std::uint8_t {
   // kSignal, kWait:
   kValue = 0,
-  // kExec: workgroups; the address of the arguments if the caller's memory has them.
+  // kExec: workgroups; work-items of one; the address of the arguments if the caller's memory has
+  // them.
   kX = 0,
   kY = 1,
   kZ = 2,
-  kArguments = 3,
+  kLocalX = 3,
+  kLocalY = 4,
+  kLocalZ = 5,
+  kArguments = 6,
   // kCopy:
   kTarget = 0,
   kSource = 1,
   kBytes = 2,
+  kTargetSize = 3,  // what the buffers have; for the checks of updates alone
+  kSourceSize = 4,
   // kCustom: void (*)(const std::uint64_t*), and its words.
   kFunction = 0,
   kWords = 1,
 
-  kNumbers = 5,
-  kObject = 5,  // Command::object
-  kArgs = 6,    // a word of the kernel arguments of all commands
+  kNumbers = 7,
+  kObject = 7,  // Command::object
+  kArgs = 8,    // a word of the kernel arguments of all commands
 };
-inline constexpr std::size_t kCustomWords = kNumbers - kWords;
+inline constexpr std::size_t kCustomWords = 4;
 // The bits of Command::symbolic.
 template <class... Fields>
 constexpr unsigned bits(Fields... fields) noexcept {
@@ -105,11 +120,13 @@ constexpr Field custom_word(std::size_t index) noexcept {
 
 struct Command {
   CommandKind kind;
-  std::uint8_t symbolic = 0;  // bit f: a symbol fills Field f or a part of it
+  std::uint16_t symbolic = 0;  // bit f: a symbol fills Field f or a part of it
   std::uint64_t numbers[kNumbers] = {};
   Ref<RefCounted> object;        // the signal, program or bound list that it names
-  std::uint32_t args_begin = 0;  // kExec: index of its kernel arguments in CommandList::args
-  std::uint32_t args_count = 0;  // 0: none, or in the caller's memory
+  // kExec: its kernel arguments in CommandList::args; none if the caller's memory has them. kRaw:
+  // its words in CommandList::raw.
+  std::uint32_t args_begin = 0;
+  std::uint32_t args_count = 0;
   std::uint32_t buffer_count = 0;
   Profile::Times* times = nullptr;  // stamped before and after
 
@@ -142,6 +159,8 @@ struct Patch {
 
 // kInvalidArgument for a kExec of more than 2^64 workgroups.
 Status check_groups(const Command& exec);
+// kInvalidArgument for a size that the kernel does not have.
+Status check_local_size(const ProgramInfo& info, Size3 local_size);
 
 class CommandList;
 
@@ -207,6 +226,8 @@ class CommandList {
   Status status;
   std::vector<Command> commands;
   std::vector<std::uint64_t> args;  // each command's begin at a multiple of kArgsBlockWords
+  std::vector<std::uint32_t> raw;
+  std::string_view target;          // KernelImage::target() of its kernels; empty: it has none
   std::size_t steps = 0;            // of all commands
 
   bool profiled = false;

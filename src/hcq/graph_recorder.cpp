@@ -54,6 +54,7 @@ class GraphRecorder::Recording {
     return a.space_ == b.space_ && a.begin_ < b.begin_ + size && b.begin_ < a.begin_ + size;
   }
   void add(Device& device, QueueType queue, std::variant<Exec, Copy, Custom> work) {
+    if (!device.traits().has_copy_queue) queue = QueueType::kCompute;
     calls.push_back({&device, queue, std::move(work), accesses.size()});
   }
   void fail(Status error) {

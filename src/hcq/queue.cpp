@@ -2,6 +2,7 @@
 #include "halyard/hcq/queue.h"
 
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "base/format.h"
@@ -30,17 +31,28 @@ void add(detail::CommandList& list, detail::CommandKind kind, const SignalOperan
   if (kind != detail::CommandKind::kTimestamp) list.set(detail::kValue, value);
 }
 
+Status check_copy(std::uint64_t size, std::uint64_t target, std::uint64_t source,
+                  std::string_view what) {
+  if (size <= target && size <= source) return {};
+  return error(StatusCode::kOutOfRange, "queue: {} of {} from {} to {}", what,
+               base::counted(size, "byte"), source, base::counted(target, "byte"));
+}
+
+// Null or no value: it stays.
 void change(detail::CommandList& list, detail::CommandKind kind, std::size_t index,
-            const Signal& signal, std::uint64_t value, std::string_view what) {
-  detail::Command* command =
-      list.find(index, kind, detail::bits(detail::kObject, detail::kValue), what);
+            const Signal* signal, std::optional<std::uint64_t> value, std::string_view what) {
+  unsigned changed = signal == nullptr ? 0 : detail::bits(detail::kObject);
+  if (value) changed |= detail::bits(detail::kValue);
+  detail::Command* command = list.find(index, kind, changed, what);
   if (command == nullptr) return;
-  if (!signal) {
-    return list.fail(error(StatusCode::kInvalidArgument, "queue: {} with an empty signal", what));
+  if (signal != nullptr) {
+    if (!*signal) {
+      return list.fail(error(StatusCode::kInvalidArgument, "queue: {} with an empty signal", what));
+    }
+    command->object = Ref<RefCounted>(signal->object());
+    list.note(index, detail::kObject);
   }
-  command->object = Ref<RefCounted>(signal.object());
-  list.note(index, detail::kObject);
-  list.change(index, detail::kValue, value);
+  if (value) list.change(index, detail::kValue, *value);
 }
 
 }  // namespace
@@ -75,22 +87,37 @@ Status CommandQueue::submit(Device& device, std::uint32_t table,
   HALYARD_RETURN_IF_ERROR(Status(list.status));
   if (list.commands.empty()) return {};
   HALYARD_RETURN_IF_ERROR(resolve_symbols(device, table, entries));
-  if (list.bound_to != &device) return device.submit(list.type, list);
+  const QueueType type = device.traits_.has_copy_queue ? list.type : QueueType::kCompute;
+  if (list.bound_to != &device) return device.submit(type, list);
   if (!list.changed.empty() || list.all_changed) {
-    if (list.bound->in_flight()) return device.submit(list.type, list);
+    if (list.bound->in_flight()) return device.submit(type, list);
     list.bound->update(list, 0, list.commands.size());
     list.changes_written();
   }
-  return device.submit(list.type, *list.bound);
+  return device.submit(type, *list.bound);
 }
 
 Status CommandQueue::bind(Device& device) {
   if (!commands_) return moved_from("bind");
   detail::CommandList& list = *commands_;
   HALYARD_RETURN_IF_ERROR(Status(list.status));
+  HALYARD_RETURN_IF_ERROR(check_device(device));
   HALYARD_ASSIGN_OR_RETURN(list.bound, device.bind(list));
   list.bound_to = &device;
   list.changes_written();
+  return {};
+}
+
+Status CommandQueue::check_device(const Device& device) const {
+  const DeviceTraits& traits = device.traits_;
+  if (!commands_->target.empty() && commands_->target != traits.target) {
+    return error(StatusCode::kInvalidArgument,
+                 "queue: its kernels are for {}, the device is for {}", commands_->target,
+                 traits.target);
+  }
+  if (!commands_->raw.empty() && !traits.takes_raw_words) {
+    return error(StatusCode::kUnimplemented, "queue: raw words, which the device does not take");
+  }
   return {};
 }
 
@@ -101,6 +128,7 @@ Status CommandQueue::resolve(const Device& device, const SymbolTable& symbols) {
 Status CommandQueue::resolve_symbols(const Device& device, std::uint32_t table,
                                      const std::vector<detail::SymbolEntry>& entries) {
   detail::CommandList& list = commands();
+  HALYARD_RETURN_IF_ERROR(check_device(device));
   HALYARD_RETURN_IF_ERROR(list.resolve(table, entries));
   return device.traits_.signal_bits == 64 ? Status()
                                           : list.check_values(device.traits_.signal_bits);
@@ -156,12 +184,16 @@ void CommandQueue::add_exec(const Program& program, const ArgsState& args,
     return fail(error(StatusCode::kInvalidArgument,
                       "queue: exec of '{}' with the arguments of another program", info.name));
   }
-  if (local_size != info.local_size) {
-    return fail(error(StatusCode::kInvalidArgument,
-                      "queue: exec of '{}' with local size {}x{}x{}, the kernel has {}x{}x{}",
-                      info.name, local_size.x, local_size.y, local_size.z, info.local_size.x,
-                      info.local_size.y, info.local_size.z));
+  if (Status status = detail::check_local_size(info, local_size); !status.ok()) {
+    return fail(std::move(status));
   }
+  const std::string_view target = program.object()->image().target();
+  if (!list.target.empty() && list.target != target) {
+    return fail(error(StatusCode::kInvalidArgument,
+                      "queue: '{}' is for {}, an earlier kernel for {}", info.name, target,
+                      list.target));
+  }
+  list.target = target;
   constexpr std::size_t kMostWords = std::numeric_limits<std::uint32_t>::max() / 2;
   if (list.args.size() + args.words_.size() > kMostWords) {
     return fail(error(StatusCode::kResourceExhausted,
@@ -178,6 +210,9 @@ void CommandQueue::add_exec(const Program& program, const ArgsState& args,
   list.set(detail::kX, global_size.x, 32);
   list.set(detail::kY, global_size.y, 32);
   list.set(detail::kZ, global_size.z, 32);
+  list.set(detail::kLocalX, local_size.x);
+  list.set(detail::kLocalY, local_size.y);
+  list.set(detail::kLocalZ, local_size.z);
   for (const ArgsState::Patch& patch : args.patches_) {
     list.set_argument(patch.word, patch.operand, patch.shift, patch.width);
   }
@@ -189,15 +224,23 @@ void CommandQueue::add_exec(const Program& program, const ArgsState& args,
 void CommandQueue::add_copy(const BufferOperand& target, const BufferOperand& source,
                             std::uint64_t size) {
   detail::CommandList& list = commands();
-  if (size > target.size || size > source.size) {
-    list.fail(error(StatusCode::kOutOfRange, "queue: copy of {} from {} to {}",
-                    base::counted(size, "byte"), source.size, base::counted(target.size, "byte")));
-    return;
+  if (Status status = check_copy(size, target.size, source.size, "copy"); !status.ok()) {
+    return list.fail(std::move(status));
   }
   list.add({.kind = detail::CommandKind::kCopy}, "copy");
   list.set(detail::kTarget, target.va_addr);
   list.set(detail::kSource, source.va_addr);
   list.set(detail::kBytes, size);
+  list.set(detail::kTargetSize, target.size);
+  list.set(detail::kSourceSize, source.size);
+}
+
+void CommandQueue::add_raw(std::span<const std::uint32_t> words) {
+  detail::CommandList& list = commands();
+  list.add({.kind = detail::CommandKind::kRaw,
+            .args_begin = static_cast<std::uint32_t>(list.raw.size()),
+            .args_count = static_cast<std::uint32_t>(words.size())});
+  list.raw.insert(list.raw.end(), words.begin(), words.end());
 }
 
 void CommandQueue::add_bound(const CommandQueue& queue) {
@@ -206,27 +249,56 @@ void CommandQueue::add_bound(const CommandQueue& queue) {
   commands().add(std::move(command));
 }
 
-void CommandQueue::change_signal(std::size_t command, const Signal& signal, std::uint64_t value) {
+void CommandQueue::change_signal(std::size_t command, const Signal* signal,
+                                 std::optional<std::uint64_t> value) {
   change(commands(), detail::CommandKind::kSignal, command, signal, value, "update_signal");
 }
 
-void CommandQueue::change_wait(std::size_t command, const Signal& signal, std::uint64_t value) {
+void CommandQueue::change_wait(std::size_t command, const Signal* signal,
+                               std::optional<std::uint64_t> value) {
   change(commands(), detail::CommandKind::kWait, command, signal, value, "update_wait");
 }
 
-void CommandQueue::change_custom(std::size_t index, std::initializer_list<std::uint64_t> words) {
+void CommandQueue::change_copy(std::size_t index, std::optional<std::uint64_t> size,
+                               const Buffer* target, const Buffer* source) {
   detail::CommandList& list = commands();
-  constexpr unsigned kAllWords = detail::bits(detail::kNumbers) - detail::bits(detail::kWords);
-  detail::Command* command =
-      list.find(index, detail::CommandKind::kCustom, kAllWords, "update_custom");
-  if (command == nullptr) return;
-  if (words.size() > detail::kCustomWords) {
-    return list.fail(error(StatusCode::kInvalidArgument,
-                           "queue: update_custom with {} words; it takes at most {}", words.size(),
-                           detail::kCustomWords));
+  unsigned changed = size ? detail::bits(detail::kBytes) : 0;
+  if (target != nullptr) changed |= detail::bits(detail::kTarget);
+  if (source != nullptr) changed |= detail::bits(detail::kSource);
+  if (list.find(index, detail::CommandKind::kCopy, changed, "update_copy") == nullptr) return;
+  std::uint64_t(&numbers)[detail::kNumbers] = list.commands[index].numbers;
+  if (target != nullptr) {
+    list.change(index, detail::kTarget, target->va_addr);
+    numbers[detail::kTargetSize] = target->size;
   }
+  if (source != nullptr) {
+    list.change(index, detail::kSource, source->va_addr);
+    numbers[detail::kSourceSize] = source->size;
+  }
+  if (size) list.change(index, detail::kBytes, *size);
+  list.fail(check_copy(numbers[detail::kBytes], numbers[detail::kTargetSize],
+                       numbers[detail::kSourceSize], "update_copy"));
+}
+
+void CommandQueue::change_timestamp(std::size_t command, const Signal& signal) {
+  change(commands(), detail::CommandKind::kTimestamp, command, &signal, {}, "update_timestamp");
+}
+
+void CommandQueue::change_custom(std::size_t index, std::size_t first,
+                                 std::span<const std::uint64_t> words) {
+  detail::CommandList& list = commands();
+  if (first > detail::kCustomWords || words.size() > detail::kCustomWords - first) {
+    return list.fail(error(StatusCode::kInvalidArgument,
+                           "queue: update_custom of {} from {} on; it takes at most {}",
+                           base::counted(words.size(), "word"), first, detail::kCustomWords));
+  }
+  unsigned changed = 0;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    list.change(index, detail::custom_word(i), words.begin()[i]);
+    changed |= detail::bits(detail::custom_word(first + i));
+  }
+  if (list.find(index, detail::CommandKind::kCustom, changed, "update_custom") == nullptr) return;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    list.change(index, detail::custom_word(first + i), words[i]);
   }
 }
 
@@ -248,8 +320,18 @@ ComputeQueue& ComputeQueue::update_exec(std::size_t index, Size3 global_size) {
   return *this;
 }
 
-ComputeQueue& ComputeQueue::update_exec(std::size_t index, const ArgsState& args,
-                                        Size3 global_size) {
+ComputeQueue& ComputeQueue::update_exec(std::size_t index, Size3 global_size, Size3 local_size) {
+  detail::CommandList& list = commands();
+  detail::Command* command = list.find(index, detail::CommandKind::kExec, 0, "update_exec");
+  if (command == nullptr) return *this;
+  list.change(index, detail::kLocalX, local_size.x);
+  list.change(index, detail::kLocalY, local_size.y);
+  list.change(index, detail::kLocalZ, local_size.z);
+  list.fail(detail::check_local_size(command->program().info(), local_size));
+  return update_exec(index, global_size);
+}
+
+ComputeQueue& ComputeQueue::update_exec(std::size_t index, const ArgsState& args) {
   detail::CommandList& list = commands();
   detail::Command* command =
       list.find(index, detail::CommandKind::kExec, detail::bits(detail::kArgs), "update_exec");
@@ -268,23 +350,6 @@ ComputeQueue& ComputeQueue::update_exec(std::size_t index, const ArgsState& args
       list.note({command->args_begin + i, detail::kArgs});
     }
   }
-  return update_exec(index, global_size);
-}
-
-CopyQueue& CopyQueue::update_copy(std::size_t index, const Buffer& target, const Buffer& source) {
-  detail::CommandList& list = commands();
-  detail::Command* command =
-      list.find(index, detail::CommandKind::kCopy, detail::bits(detail::kTarget, detail::kSource),
-                "update_copy");
-  if (command == nullptr) return *this;
-  const std::uint64_t size = command->numbers[detail::kBytes];
-  if (size > target.size || size > source.size) {
-    list.fail(error(StatusCode::kOutOfRange, "queue: update_copy of {} from {} to {}",
-                    base::counted(size, "byte"), source.size, base::counted(target.size, "byte")));
-    return *this;
-  }
-  list.change(index, detail::kTarget, target.va_addr);
-  list.change(index, detail::kSource, source.va_addr);
   return *this;
 }
 

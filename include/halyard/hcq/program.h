@@ -104,6 +104,7 @@ struct ProgramInfo {
   std::uint32_t buffer_count = 0;
   std::vector<Constant> constants;
   std::uint32_t constants_size = 0;  // bytes of the block; at least the end of the last constant
+  std::uint32_t max_local_size = 0;  // in work-items; 0: local_size is the only one
   std::uint64_t reads_only = 0;      // bit i: buffer i is only read (a Graph orders by it)
 };
 

@@ -3,7 +3,9 @@
 // encode(): the packet of a command of hcq. HostKernel: the code of an hcq::Program for the CPU.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "drivers/cpu/packet.h"
@@ -15,9 +17,11 @@ namespace halyard::inline v0::cpu {
 
 class HostKernel final : public hcq::KernelImage {
  public:
+  static constexpr std::string_view kTarget = "cpu";
+
   // `code` is kept, so that the function stays loaded; null if it is never unloaded.
   HostKernel(hcq::Kernel kernel, Ref<RefCounted> code) noexcept
-      : function_(kernel), code_(std::move(code)) {}
+      : KernelImage(kTarget), function_(kernel), code_(std::move(code)) {}
   hcq::Kernel function() const noexcept { return function_; }
 
  private:
@@ -58,9 +62,10 @@ inline PacketKind encode(const hcq::detail::Command& command, const std::uint64_
     case CommandKind::kBarrier:
       return PacketKind::kBarrier;
     case CommandKind::kCustom:
-      static_assert(hcq::detail::kNumbers == 1 + kCallWords);
-      for (int i = 0; i < hcq::detail::kNumbers; ++i) words[i] = numbers[i];
+      static_assert(hcq::detail::kCustomWords == kCallWords);
+      for (std::size_t i = 0; i <= kCallWords; ++i) words[i] = numbers[i];
       return PacketKind::kCall;
+    case CommandKind::kRaw:  // refused: HcqDevice has no DeviceTraits::takes_raw_words
     case CommandKind::kBound:
       break;
   }

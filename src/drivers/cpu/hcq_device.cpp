@@ -40,7 +40,9 @@ Result<std::unique_ptr<HcqDevice>> HcqDevice::create(unsigned workers,
                                         HcqDevice(std::move(timeline), workers, options));
   if (device == nullptr) return error(StatusCode::kResourceExhausted, "cpu: no memory");
   HALYARD_ASSIGN_OR_RETURN(device->compute_, HostQueue::create(device->group_, options.limits));
-  HALYARD_ASSIGN_OR_RETURN(device->copy_, HostQueue::create(device->group_, options.limits));
+  if (options.has_copy_queue) {
+    HALYARD_ASSIGN_OR_RETURN(device->copy_, HostQueue::create(device->group_, options.limits));
+  }
   HALYARD_RETURN_IF_ERROR(device->workers_.start(workers));
   return device;
 }
@@ -131,6 +133,7 @@ Result<Program> cpu_program(Kernel kernel, ProgramInfo info) {
     return error(StatusCode::kInvalidArgument, "program '{}': {}", info.name, what);
   };
   if (kernel == nullptr) return invalid("no function");
+  if (info.max_local_size != 0) return invalid("a kernel for the CPU has one local size");
   if (info.buffer_count > kMaxBuffers) {
     return invalid(base::format("{} buffers; the most is {}", info.buffer_count, kMaxBuffers));
   }

@@ -10,6 +10,7 @@
 
 #include "base/atomic.h"
 #include "drivers/cpu/allocator.h"
+#include "drivers/cpu/encoder.h"
 #include "drivers/cpu/host_queue.h"
 #include "drivers/cpu/ring_group.h"
 #include "drivers/cpu/workers.h"
@@ -29,6 +30,8 @@ struct HcqDeviceOptions {
   // The default is half the range of 32 bits, or kNever with 64-bit signals.
   std::optional<std::uint64_t> timeline_limit;
   std::uint64_t timeline_start = 0;
+  // False: copies are commands of the compute queue.
+  bool has_copy_queue = true;
   // The size of the device's memory in bytes.
   std::uint64_t memory_size = kNever;
   // The group of devices that share memory with this device; by default all cpu devices.
@@ -47,7 +50,9 @@ class HcqDevice final : public hcq::Device {
  private:
   HcqDevice(std::unique_ptr<hcq::detail::Timeline> timeline, unsigned workers,
             const HcqDeviceOptions& options) noexcept
-      : Device(std::move(timeline), {.signal_bits = options.signal_bits}),
+      : Device(std::move(timeline), {.target = HostKernel::kTarget,
+                                     .signal_bits = options.signal_bits,
+                                     .has_copy_queue = options.has_copy_queue}),
         options_(options),
         group_(workers),
         workers_(group_) {}
@@ -66,7 +71,7 @@ class HcqDevice final : public hcq::Device {
   RingGroup group_;
   Workers workers_;
   std::unique_ptr<HostQueue> compute_;
-  std::unique_ptr<HostQueue> copy_;
+  std::unique_ptr<HostQueue> copy_;  // null if it has none
 };
 
 }  // namespace halyard::inline v0::cpu
