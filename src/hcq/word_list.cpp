@@ -26,15 +26,15 @@ void WordList::field32(const Field& field, int shift, std::uint32_t mask, std::u
   const std::size_t begin = segment_begins_.back();
   const auto offset = static_cast<std::uint32_t>((words_.size() - begin) * sizeof(std::uint32_t));
   words_.push_back(others);
-  add_place({field, 0, static_cast<std::uint32_t>(segment_count() - 1), offset, 4, false,
-             static_cast<std::int8_t>(shift), mask});
+  field_at({field, 0, static_cast<std::uint32_t>(segment_count() - 1), offset, 4, false,
+            static_cast<std::int8_t>(shift), mask});
 }
 
 void WordList::field64(const Field& field) {
   const std::size_t begin = segment_begins_.back();
   const auto offset = static_cast<std::uint32_t>((words_.size() - begin) * sizeof(std::uint32_t));
   words_.insert(words_.end(), 2, 0);
-  add_place({field, 0, static_cast<std::uint32_t>(segment_count() - 1), offset, 8, false});
+  field_at({field, 0, static_cast<std::uint32_t>(segment_count() - 1), offset, 8, false});
 }
 
 void WordList::end_segment() {
@@ -61,7 +61,7 @@ void WordList::block_bits(std::uint32_t block, std::uint32_t offset, std::uint8_
 
 void WordList::block_field(std::uint32_t block, std::uint32_t offset, std::uint8_t bytes,
                            const Field& field, int shift, std::uint64_t mask) {
-  add_place({field, 0, block, offset, bytes, true, static_cast<std::int8_t>(shift), mask});
+  field_at({field, 0, block, offset, bytes, true, static_cast<std::int8_t>(shift), mask});
 }
 
 std::span<const std::uint32_t> WordList::segment(std::size_t segment) const noexcept {
@@ -80,11 +80,11 @@ void WordList::write(const FieldPlace& place, std::uint64_t value) noexcept {
 }
 
 // A symbol is zero until it is bound.
-void WordList::add_place(FieldPlace place) {
+void WordList::field_at(FieldPlace place) {
   assert(command_count_ != 0);
   place.command = command_count_ - 1;
   places_.push_back(place);
-  write(place, place.field.operand.resolve() * place.field.scale);
+  write(place, place.field.value(place.field.operand.resolve()));
 }
 
 }  // namespace halyard::inline v0::hcq

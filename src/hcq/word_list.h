@@ -31,8 +31,9 @@ struct DeviceSpan {
 
 // What a command says, by its role. One field may have several places.
 enum class FieldRole : std::uint8_t {
-  kSignal,  // the value of a wait or signal
-  kGridX,   // in workgroups
+  kSignal,         // the value of a wait or signal
+  kSignalAddress,  // where it is
+  kGridX,          // in workgroups
   kGridY,
   kGridZ,
   kLocalX,  // in work-items
@@ -45,11 +46,17 @@ enum class FieldRole : std::uint8_t {
   kValue,  // what a write or fill stores
 };
 
-// Its value is operand * scale.
+// Its value is operand * scale + add, modulo 2^64.
 struct Field {
   FieldRole role;
   Operand operand;
   std::uint64_t scale = 1;
+  std::uint64_t add = 0;
+
+  // The value if the operand is `operand_value`.
+  std::uint64_t value(std::uint64_t operand_value) const noexcept {
+    return operand_value * scale + add;
+  }
 };
 
 // The bits `mask` of the little-endian number of `bytes` bytes at `offset` hold the value of a
@@ -90,6 +97,8 @@ class WordList {
                std::uint32_t others = 0);
   // Appends two words: the low half, then the high half.
   void field64(const Field& field);
+  // Writes a field into words or a block of the list, and records the place. Its command is set.
+  void field_at(FieldPlace place);
   // The next word begins a segment. Does nothing if the segment is empty.
   void end_segment();
 
@@ -107,12 +116,10 @@ class WordList {
   std::span<const std::uint32_t> words() const noexcept { return words_; }
   std::span<const FieldPlace> places() const noexcept { return places_; }
 
-  // Writes a field's value, its operand times its scale, into one place of the list itself.
+  // Writes a field's value, as of Field::value(), into one place of the list itself.
   void write(const FieldPlace& place, std::uint64_t value) noexcept;
 
  private:
-  void add_place(FieldPlace place);
-
   BlockMemory* const block_memory_;
   std::vector<std::uint32_t> words_;  // of all segments
   std::vector<std::uint32_t> segment_begins_{0};

@@ -58,6 +58,32 @@ TEST(WordList, AScaledFieldIsItsOperandTimesTheScale) {
   EXPECT_EQ(list.places()[0].field.scale, 64u);
 }
 
+TEST(WordList, AFieldMayHaveAnOffset) {
+  WordList list;
+  list.begin_command();
+  list.field32({FieldRole::kSize, 4096, 1, 0 - std::uint64_t{1}}, 0, 0xffff);
+  EXPECT_EQ(segment(list, 0), Words{4095});
+  const FieldPlace& place = list.places()[0];
+  list.write(place, place.field.value(256));
+  EXPECT_EQ(segment(list, 0), Words{255});
+}
+
+TEST(WordList, AWordMayHoldSeveralFields) {
+  WordList list;
+  list.begin_command();
+  list.words(Words{1, 0xff00'0000});
+  const FieldPlace place{{FieldRole::kLocalX, 0x12}, 0, 0, 4, 4, false, 0, 0xff};
+  list.field_at(place);
+  FieldPlace other = place;
+  other.field = {FieldRole::kLocalY, 0x34};
+  other.shift = 8;
+  other.mask = 0xff00;
+  list.field_at(other);
+  EXPECT_EQ(segment(list, 0), (Words{1, 0xff00'3412}));
+  list.write(list.places()[1], 0);
+  EXPECT_EQ(segment(list, 0), (Words{1, 0xff00'0012}));
+}
+
 TEST(WordList, SegmentsEndWhereTheyAreTold) {
   WordList list;
   list.begin_command();
