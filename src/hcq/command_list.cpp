@@ -23,6 +23,13 @@ bool fits(std::uint64_t value, const Patch& patch) noexcept {
 
 }  // namespace
 
+void BoundList::show_times(const CommandList& list) const noexcept {
+  for (const auto& times : list.profile->times) {
+    times->cells = &times->own;
+    times->keeps = {};
+  }
+}
+
 void CommandList::add(Command command, std::string_view name) {
   if (bound) {
     return fail(error(StatusCode::kFailedPrecondition, "queue: a command after bind()"));

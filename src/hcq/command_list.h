@@ -38,15 +38,29 @@ class KernelImage : public RefCounted {
   const std::string_view target_;
 };
 
+// Where a kernel reads its arguments, in 64-bit words.
+struct ArgumentsLayout {
+  std::vector<std::uint64_t> initial;  // all words, with 0 where the arguments are filled in
+  std::vector<std::uint32_t> buffers;  // the word of each buffer's address
+  std::uint32_t constants = 0;         // where ProgramInfo::Constant::offset counts from
+
+  // The buffers, then the constants: what the CPU's kernels read.
+  static ArgumentsLayout packed(const ProgramInfo& info);
+};
+
 class ProgramObject : public RefCounted {
  public:
-  ProgramObject(Ref<KernelImage> image, ProgramInfo info) noexcept
-      : info_(std::move(info)), image_(std::move(image)) {}
+  ProgramObject(Ref<KernelImage> image, ProgramInfo info, ArgumentsLayout layout)
+      : info_(std::move(info)), layout_(std::move(layout)), image_(std::move(image)) {}
+  ProgramObject(Ref<KernelImage> image, const ProgramInfo& info)
+      : ProgramObject(std::move(image), info, ArgumentsLayout::packed(info)) {}
   const KernelImage& image() const noexcept { return *image_; }
   const ProgramInfo& info() const noexcept { return info_; }
+  const ArgumentsLayout& layout() const noexcept { return layout_; }
 
  private:
   const ProgramInfo info_;
+  const ArgumentsLayout layout_;
   const Ref<KernelImage> image_;
 };
 
@@ -59,13 +73,21 @@ inline constexpr std::size_t kArgsBlockWords = kArgsBlock / sizeof(std::uint64_t
 // Times of profiled commands. Grows while a list is recorded; its cells keep their addresses.
 class Profile final : public RefCounted {
  public:
+  // In ticks of the device that writes them.
+  struct Cells {
+    base::Atomic<std::uint64_t> begin{0};
+    base::Atomic<std::uint64_t> end{0};
+  };
   struct Times {
     std::size_t command;
     std::string name;
-    base::Atomic<Nanoseconds> begin{0};
-    base::Atomic<Nanoseconds> end{0};
+    Cells own;
+    Cells* cells = &own;    // of the last submission: a device that cannot write `own` has others
+    Ref<RefCounted> keeps;  // what the others are in
   };
   std::vector<std::unique_ptr<Times>> times;
+  const RefCounted* shown = nullptr;  // the bound list that `cells` are of
+  DeviceClock clock;                  // of the device of the last submission
 };
 
 enum class CommandKind : std::uint8_t {
@@ -133,7 +155,8 @@ struct Command {
   std::uint32_t args_blocks() const noexcept {
     return (args_count + kArgsBlockWords - 1) / kArgsBlockWords;
   }
-  SignalObject& signal() const noexcept { return static_cast<SignalObject&>(*object); }
+  // Null while the signal is a symbol without a value.
+  SignalObject* signal() const noexcept { return static_cast<SignalObject*>(object.get()); }
   const ProgramObject& program() const noexcept {
     return static_cast<const ProgramObject&>(*object);
   }
@@ -175,6 +198,8 @@ class BoundList : public RefCounted {
   virtual void update(const CommandList& list, std::size_t begin, std::size_t end) noexcept = 0;
   // Executions end before the command at `end`. Precondition: as update(), from `end` on.
   virtual void set_end(std::size_t end) noexcept = 0;
+  // Sets Profile::Times::cells of `list` to those that executions of this list write.
+  virtual void show_times(const CommandList& list) const noexcept;
 };
 
 class CommandList {

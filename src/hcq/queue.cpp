@@ -88,13 +88,26 @@ Status CommandQueue::submit(Device& device, std::uint32_t table,
   if (list.commands.empty()) return {};
   HALYARD_RETURN_IF_ERROR(resolve_symbols(device, table, entries));
   const QueueType type = device.traits_.has_copy_queue ? list.type : QueueType::kCompute;
-  if (list.bound_to != &device) return device.submit(type, list);
+  if (list.bound_to != &device) return submit_copy(device, type);
   if (!list.changed.empty() || list.all_changed) {
-    if (list.bound->in_flight()) return device.submit(type, list);
+    if (list.bound->in_flight()) return submit_copy(device, type);
     list.bound->update(list, 0, list.commands.size());
     list.changes_written();
   }
+  if (list.profile && list.profile->shown != list.bound.get()) {
+    list.bound->show_times(list);
+    list.profile->shown = list.bound.get();
+  }
   return device.submit(type, *list.bound);
+}
+
+Status CommandQueue::submit_copy(Device& device, QueueType type) {
+  detail::CommandList& list = *commands_;
+  if (list.profile) {
+    for (const auto& times : list.profile->times) times->cells = &times->own;
+    list.profile->shown = nullptr;
+  }
+  return device.submit(type, list);
 }
 
 Status CommandQueue::bind(Device& device) {
@@ -129,6 +142,7 @@ Status CommandQueue::resolve_symbols(const Device& device, std::uint32_t table,
                                      const std::vector<detail::SymbolEntry>& entries) {
   detail::CommandList& list = commands();
   HALYARD_RETURN_IF_ERROR(check_device(device));
+  if (list.profile) list.profile->clock = device.traits_.clock;
   HALYARD_RETURN_IF_ERROR(list.resolve(table, entries));
   return device.traits_.signal_bits == 64 ? Status()
                                           : list.check_values(device.traits_.signal_bits);
@@ -139,11 +153,12 @@ void CommandQueue::set_profiling(bool on) noexcept { commands().profiled = on; }
 std::vector<CommandTimes> CommandQueue::profile() const {
   std::vector<CommandTimes> result;
   if (!commands_ || !commands_->profile) return result;
+  const DeviceClock& clock = commands_->profile->clock;
   for (const auto& times : commands_->profile->times) {
     result.push_back({.command = times->command,
                       .name = times->name,
-                      .begin = times->begin.load(std::memory_order_acquire),
-                      .end = times->end.load(std::memory_order_acquire)});
+                      .begin = clock.to_host(times->cells->begin.load(std::memory_order_acquire)),
+                      .end = clock.to_host(times->cells->end.load(std::memory_order_acquire))});
   }
   return result;
 }

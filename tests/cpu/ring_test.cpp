@@ -202,7 +202,7 @@ TEST(Ring, TimestampLeavesTheValueAlone) {
   SteppedRing r;
   SignalObject signal(7);
   const Nanoseconds before = Clock::steady().now();
-  r.ring->push(PacketKind::kTimestamp, 0, word(&signal.time_stamp()));
+  r.ring->push(PacketKind::kTimestamp, 0, word(&signal.words().time));
   drain(r.group);
   EXPECT_EQ(signal.value(), 7u);
   EXPECT_GE(signal.timestamp(), before);

@@ -222,17 +222,19 @@ TEST_P(HcqPatch, AnUpdateMayChangeOneFieldAlone) {
   };
   const auto signal = [&](std::uint64_t initial) { return device->create_signal(initial).value(); };
   const Signal closed = signal(0), open = signal(5), before = signal(0), after = signal(0);
-  const Signal never = signal(0), done = signal(0);
+  const Signal never = signal(0), done = signal(0), stamped = signal(0);
   const Symbol five = symbols.add(5), two = symbols.add(2);
-  const SignalSymbol late = symbols.add(open), end = symbols.add(done);
+  const SignalSymbol late = symbols.add(open), end = symbols.add(done),
+                     stamp = symbols.add(stamped);
   ComputeQueue q;
   q.wait(closed, five).wait(late, 6).exec(program, args(a, 1), {two, 1, 1}, {1, 1, 1});
-  q.timestamp(before).signal(never, five).signal(end, 1);
+  q.timestamp(before).signal(never, five).signal(end, 1).timestamp(stamp).signal(done, 7);
   bind(q);
   q.update_wait(0, open).update_wait(1, 5).update_exec(2, args(b, 7)).update_timestamp(3, after);
   q.update_signal(4, done).update_signal(5, 6);
   ASSERT_TRUE(q.submit(*device, symbols).ok());
-  ASSERT_TRUE(done.wait(6, 20s).ok());
+  ASSERT_TRUE(done.wait(7, 20s).ok());
+  EXPECT_NE(stamped.timestamp(), 0);
   EXPECT_THAT(a, testing::Each(0u));
   EXPECT_THAT(b, testing::Each(7u));
   EXPECT_EQ(before.timestamp(), 0);
@@ -249,12 +251,12 @@ TEST_P(HcqPatch, AnUpdateMayChangeOneFieldAlone) {
       .copy({target, 8}, Buffer(&from, 8), 8)
       .copy(Buffer(&to[2], 8), Buffer(&from, 8), 8)
       .custom(store, {word(&stored), five, 1})
-      .signal(done, 7);
+      .signal(done, 8);
   bind(copies);
   copies.update_copy_target(0, Buffer(&to[0], 8)).update_copy_source(1, Buffer(&other, 8));
   copies.update_copy_size(2, 4).update_custom_word(3, 2, 10);
   ASSERT_TRUE(copies.submit(*device, symbols).ok());
-  ASSERT_TRUE(done.wait(7, 20s).ok());
+  ASSERT_TRUE(done.wait(8, 20s).ok());
   EXPECT_THAT(to, testing::ElementsAre(from, other, 1u));
   EXPECT_EQ(stored, 15u);
 }

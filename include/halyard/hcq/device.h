@@ -37,6 +37,17 @@ enum class QueueType : std::uint8_t { kCompute, kCopy };
 // kStaging: host memory that the device reads and writes.
 enum class MemoryType : std::uint8_t { kDevice, kStaging };
 
+// Times that a device writes, as those of Clock::steady().
+struct DeviceClock {
+  std::uint64_t ticks_per_second = 1'000'000'000;
+  // One moment on both clocks.
+  std::uint64_t ticks = 0;
+  Nanoseconds host = 0;
+
+  // 0 for 0 ticks: a time that was not written yet.
+  HALYARD_EXPORT Nanoseconds to_host(std::uint64_t time) const noexcept;
+};
+
 struct DeviceTraits {
   // The programs that it runs: those that were loaded for this target.
   std::string_view target;
@@ -46,6 +57,7 @@ struct DeviceTraits {
   bool has_copy_queue = true;
   // Whether it takes BasicQueue::raw().
   bool takes_raw_words = false;
+  DeviceClock clock;
 };
 
 // Functions are safe from any thread.

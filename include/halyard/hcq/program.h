@@ -130,7 +130,7 @@ class HALYARD_EXPORT ArgsState {
     std::uint8_t width;
   };
   Ref<RefCounted> program_;
-  std::vector<std::uint64_t> words_;  // buffer addresses, then the block of constants
+  std::vector<std::uint64_t> words_;  // as the kernel reads them
   std::vector<Patch> patches_;
   const std::uint64_t* memory_ = nullptr;  // the caller's memory, used instead of words_
 };

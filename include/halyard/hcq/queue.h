@@ -113,6 +113,7 @@ class HALYARD_EXPORT CommandQueue {
   Status check_device(const Device& device) const;
   Status resolve_symbols(const Device& device, std::uint32_t table,
                          const std::vector<detail::SymbolEntry>& entries);
+  Status submit_copy(Device& device, QueueType type);
   Status submit(Device& device, std::uint32_t table,
                 const std::vector<detail::SymbolEntry>& entries);
   std::unique_ptr<detail::CommandList> commands_;

@@ -38,11 +38,11 @@ inline PacketKind encode(const hcq::detail::Command& command, const std::uint64_
   switch (command.kind) {
     case CommandKind::kSignal:
     case CommandKind::kWait:
-      words[0] = word(&command.signal());
+      words[0] = word(command.signal());
       words[1] = numbers[hcq::detail::kValue];
       return command.kind == CommandKind::kSignal ? PacketKind::kSignal : PacketKind::kWait;
     case CommandKind::kTimestamp:
-      words[0] = word(&command.signal().time_stamp());
+      words[0] = command.signal() == nullptr ? 0 : word(&command.signal()->words().time);
       return PacketKind::kTimestamp;
     case CommandKind::kExec: {
       const auto& kernel = static_cast<const HostKernel&>(command.program().image());

@@ -38,8 +38,8 @@ Result<Ref<HostImage>> HostImage::create(const hcq::detail::CommandList& list) {
     if (command.times != nullptr) {
       Packet& before = image->packets_[next++];
       Packet& after = image->packets_[next + 1];
-      before.words[0] = word(&command.times->begin);
-      after.words[0] = word(&command.times->end);
+      before.words[0] = word(&command.times->own.begin);
+      after.words[0] = word(&command.times->own.end);
       write_header(before, PacketKind::kTimestamp);
       write_header(after, PacketKind::kTimestamp);
     }

@@ -135,15 +135,15 @@ bool HostQueue::push(const hcq::detail::Command& command, const std::uint64_t* a
     tail = start + blocks;
   }
   // Uses the unchanged tail: an earlier packet than the kernel's must not release its arguments.
-  if (command.times != nullptr) publish_timestamp(command.times->begin, profile);
+  if (command.times != nullptr) publish_timestamp(command.times->own.begin, profile);
   kernargs_tail_ = tail;
   const PacketKind kind = encode(command, block_words, ring_->next_slot().words);
   publish(kind, command.object.get());
-  if (command.times != nullptr) publish_timestamp(command.times->end, profile);
+  if (command.times != nullptr) publish_timestamp(command.times->own.end, profile);
   return true;
 }
 
-void HostQueue::publish_timestamp(base::Atomic<Nanoseconds>& time,
+void HostQueue::publish_timestamp(base::Atomic<std::uint64_t>& time,
                                   const Ref<hcq::detail::Profile>& profile) noexcept {
   ring_->next_slot().words[0] = word(&time);
   publish(PacketKind::kTimestamp, profile.get());

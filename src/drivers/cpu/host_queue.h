@@ -78,7 +78,7 @@ class HostQueue final : private RingFeeder {
   bool push(const hcq::detail::Command& command, const std::uint64_t* args,
             const Ref<hcq::detail::Profile>& profile) noexcept;
   void publish(PacketKind kind, RefCounted* keeps) noexcept;
-  void publish_timestamp(base::Atomic<Nanoseconds>& time,
+  void publish_timestamp(base::Atomic<std::uint64_t>& time,
                          const Ref<hcq::detail::Profile>& profile) noexcept;
   static Batch* copy(const Submission& submission) noexcept;
   static void destroy(Batch* batch) noexcept;

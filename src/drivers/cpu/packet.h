@@ -23,7 +23,7 @@ enum class PacketKind : std::uint8_t {
   kExec,       // words: hcq::Kernel, buffers, constants, x | y << 32, z
   kCopy,       // words: target, source, bytes
   kFill,       // words: target, bytes, pattern, pattern size
-  kTimestamp,  // words: base::Atomic<Nanoseconds>*
+  kTimestamp,  // words: base::Atomic<std::uint64_t>*, for nanoseconds of Clock::steady()
   kBarrier,    // makes writes of other agents visible
   kCustom,     // words: CustomFunction, then the function's own
   kCall,       // words: void (*)(const std::uint64_t*), four words for it

@@ -191,8 +191,8 @@ Ring::Step Ring::execute(Packet& packet, PacketKind kind, Slice& slice) noexcept
                                     static_cast<std::uint32_t>(words[2]),
                                     static_cast<std::uint32_t>(words[3])));
     case PacketKind::kTimestamp:
-      pointer<base::Atomic<Nanoseconds>>(words[0])->store(Clock::steady().now(),
-                                                          std::memory_order_release);
+      pointer<base::Atomic<std::uint64_t>>(words[0])->store(
+          static_cast<std::uint64_t>(Clock::steady().now()), std::memory_order_release);
       return Step::kDone;
     case PacketKind::kBarrier:
       // Packets run in order, and each change of thread in between is a release and an acquire.
