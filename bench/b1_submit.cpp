@@ -9,8 +9,8 @@
 
 #include "base/atomic.h"
 #include "counts/counters.h"
-#include "hcq/ring.h"
-#include "hcq/ring_group.h"
+#include "drivers/cpu/ring.h"
+#include "drivers/cpu/ring_group.h"
 #include "machine.h"
 #include "world.h"
 
@@ -52,7 +52,7 @@ Sample submit_loops(int loops, Burst&& burst, Drain&& drain) {
 class HalyardRing {
  public:
   explicit HalyardRing(int core)
-      : ring_(std::move(hcq::Ring::create(group_, nullptr, kSlots).value())) {
+      : ring_(std::move(cpu::Ring::create(group_, nullptr, kSlots).value())) {
     worker_ = std::thread([this, core] {
       const Pin pin(core);
       group_.serve();
@@ -70,7 +70,7 @@ class HalyardRing {
         [&] {
           while (!ring_->has_room(kBurst)) base::spin_pause();
           for (std::uint64_t i = 0; i < kBurst; ++i) {
-            ring_->push(hcq::PacketKind::kExec, 0, reinterpret_cast<std::uintptr_t>(&count),
+            ring_->push(cpu::PacketKind::kExec, 0, reinterpret_cast<std::uintptr_t>(&count),
                         reinterpret_cast<std::uintptr_t>(buffers_), std::uint64_t{0},
                         std::uint64_t{1} | std::uint64_t{1} << 32, std::uint64_t{1});
           }
@@ -83,8 +83,8 @@ class HalyardRing {
   }
 
  private:
-  hcq::RingGroup group_{1};
-  std::unique_ptr<hcq::Ring> ring_;
+  cpu::RingGroup group_{1};
+  std::unique_ptr<cpu::Ring> ring_;
   std::thread worker_;
   Counter counter_{0};
   void* buffers_[1] = {&counter_};
@@ -218,7 +218,7 @@ Arms ring_row(World& world) {
     const Pin pin(at[0]);
     return ring->run(loops);
   };
-  return {{"halyard: hcq::Ring", run}, limit(world, at), peers(world)};
+  return {{"halyard: cpu::Ring", run}, limit(world, at), peers(world)};
 }
 
 // Barriers with one signal each. The thread that waits retires them, here after the loop, so the

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "halyard/hcq/program.h"
+#include "halyard/hcq/cpu.h"
 
 namespace halyard::bench {
 

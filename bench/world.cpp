@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "drivers/cpu/executable.h"
+#include "drivers/cpu/ring_group.h"
 #include "hal/executable/executable.h"
-#include "hcq/ring_group.h"
 #include "machine.h"
 
 namespace halyard::bench {
@@ -76,7 +76,7 @@ World::World(bool quick) : quick_(quick) {
 }
 
 hal::Device World::open_all_cores() {
-  const unsigned workers = std::max(2u, hcq::core_count()) - 1;
+  const unsigned workers = std::max(2u, cpu::core_count()) - 1;
   return hal::open("cpu://?workers=" + std::to_string(workers)).value();
 }
 

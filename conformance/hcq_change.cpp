@@ -261,6 +261,24 @@ void update_of_a_copy_changes_both_addresses(Context& t) {
   VERIFY_EQ(d.read(0), 3u);
 }
 
+void update_of_one_field_leaves_the_others(Context& t) {
+  Hardware h(t);
+  const Words a(h, {1, 2}), b(h, {0, 0}), c(h, {0, 0});
+  const Signal never = h.signal(), open = h.signal(1), other = h.signal(), done = h.signal();
+  SymbolTable symbols;
+  const Symbol one = symbols.add(1);
+  CopyQueue q;
+  q.wait(never, one).copy(b.buffer(), a.buffer(), 8).signal(other, one).signal(done, 1);
+  h.prepare(q);
+  q.update_wait(0, open).update_copy_target(1, c.buffer()).update_copy_size(1, 4);
+  q.update_signal(2, done).update_signal(3, 2);
+  VERIFY_OK(q.submit(h.device(), symbols));
+  VERIFY_SIGNALLED(done, 2);
+  VERIFY_EQ(other.value(), 0u);
+  VERIFY(b.read() == (std::vector<std::uint32_t>{0, 0}));
+  VERIFY(c.read() == (std::vector<std::uint32_t>{1, 0}));
+}
+
 void update_before_the_first_submission_takes_effect(Context& t) {
   with_queue(t, [&](Hardware& h, auto make) {
     const Signal never = h.signal(), open = h.signal(1), done = h.signal();
@@ -399,6 +417,7 @@ constexpr Case kCases[] = {
     CASE_IN_EVERY_WAY(updates_change_signal_and_wait),
     CASE_BOUND_AND_NOT(update_of_a_kernel_changes_groups_and_arguments),
     CASE_BOUND_AND_NOT(update_of_a_copy_changes_both_addresses),
+    CASE_BOUND_AND_NOT(update_of_one_field_leaves_the_others),
     CASE_IN_EVERY_WAY(update_before_the_first_submission_takes_effect),
     CASE_IN_EVERY_WAY(last_of_several_updates_wins_and_persists),
     CASE_IN_EVERY_WAY(values_that_are_not_given_are_refused),

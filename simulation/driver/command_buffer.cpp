@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "hcq/work.h"
+#include "drivers/cpu/work.h"
 #include "simulation/driver/executable.h"
 #include "simulation/scheduler.h"
 
@@ -22,7 +22,7 @@ void run_command(const hal::Command& command, const hal::BoundRange* table) noex
   switch (command.kind) {
     case hal::CommandKind::kFill: {
       const hal::BoundRange target = hal::bind(command.fill.target, table);
-      hcq::fill_bytes(address_of(target), target.length, command.fill.pattern,
+      cpu::fill_bytes(address_of(target), target.length, command.fill.pattern,
                       command.fill.pattern_size);
       break;
     }

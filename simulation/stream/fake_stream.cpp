@@ -5,7 +5,7 @@
 #include <new>
 #include <utility>
 
-#include "hcq/work.h"
+#include "drivers/cpu/work.h"
 #include "kernel/cpu_run.h"
 
 namespace halyard::inline v0::stream::fake {
@@ -209,7 +209,7 @@ void Stream::serve() noexcept {
 bool Stream::run(Packet& packet) noexcept {
   switch (packet.kind) {
     case Packet::Kind::kFill:
-      hcq::fill_bytes(at<std::byte>(packet.target), packet.size, packet.pattern,
+      cpu::fill_bytes(at<std::byte>(packet.target), packet.size, packet.pattern,
                       packet.pattern_size);
       return true;
     case Packet::Kind::kCopy:

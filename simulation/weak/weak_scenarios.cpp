@@ -8,12 +8,12 @@
 #include "base/parker.h"
 #include "base/spin_lock.h"
 #include "drivers/cpu/lane.h"
+#include "drivers/cpu/ring.h"
+#include "drivers/cpu/ring_group.h"
+#include "drivers/cpu/slice.h"
 #include "hal/recording/command.h"
 #include "halyard/base/clock.h"
-#include "hcq/ring.h"
-#include "hcq/ring_group.h"
 #include "hcq/signal_object.h"
-#include "hcq/slice.h"
 #include "simulation/explore/explore_scenarios.h"
 #include "simulation/explore/plain.h"
 
@@ -44,7 +44,7 @@ void two_lockers(Program& program) {
 
 struct LaneWorld {
   explicit LaneWorld(unsigned workers)
-      : group(workers), lane(cpu::Lane::create(group, hcq::RingPriority::kNormal).value()) {}
+      : group(workers), lane(cpu::Lane::create(group, cpu::RingPriority::kNormal).value()) {}
 
   void issue(std::uint64_t sequence) {
     const timeline::Issue issue{
@@ -65,7 +65,7 @@ struct LaneWorld {
   }
 
   hal::Operation barrier;
-  hcq::RingGroup group;
+  cpu::RingGroup group;
   std::unique_ptr<cpu::Lane> lane;
   base::Parker parker;
 };
@@ -90,7 +90,7 @@ void issue_and_wait(Program& program) {
 struct DispatchWorld {
   static constexpr std::size_t kGroups = 16;  // 8 chunks, the first two of 4
 
-  DispatchWorld() : ring(hcq::Ring::create(group, &sequence, 4).value()) {}
+  DispatchWorld() : ring(cpu::Ring::create(group, &sequence, 4).value()) {}
 
   static void run_group(const hcq::Workgroup* group, void* const* buffers, const void*) {
     auto& world = *static_cast<DispatchWorld*>(buffers[0]);
@@ -98,14 +98,14 @@ struct DispatchWorld {
     if (group->group[0] == 1) expect(world.runs[0].read() == 1, "a chunk runs from its end");
     if (group->group[0] % 2 != 0) return;
     base::Parker unwoken;  // lets a helper's time pass
-    (void)unwoken.park(unwoken.prepare(), Clock::steady().now() + hcq::Slice::kTime);
+    (void)unwoken.park(unwoken.prepare(), Clock::steady().now() + cpu::Slice::kTime);
   }
   void issue() {
-    ring->push(hcq::PacketKind::kExec, 1, reinterpret_cast<std::uintptr_t>(&run_group),
+    ring->push(cpu::PacketKind::kExec, 1, reinterpret_cast<std::uintptr_t>(&run_group),
                reinterpret_cast<std::uintptr_t>(&buffers), 0, std::uint64_t{1} << 32 | kGroups, 1);
   }
   bool help() {
-    hcq::Slice slice(1);
+    cpu::Slice slice(1);
     return ring->step(slice, false);
   }
   void finish() {
@@ -119,8 +119,8 @@ struct DispatchWorld {
   Plain runs[kGroups];
   void* buffers[1] = {this};
   hcq::SignalObject sequence{0};
-  hcq::RingGroup group{0};
-  std::unique_ptr<hcq::Ring> ring;
+  cpu::RingGroup group{0};
+  std::unique_ptr<cpu::Ring> ring;
 };
 
 void rest_of_a_chunk(Program& program) {

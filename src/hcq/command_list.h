@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// CommandList: the commands of an hcq::CommandQueue as words, and a table of the places that
-// symbols fill. ProgramObject: the object of an hcq::Program.
+// CommandList: the commands of an hcq::CommandQueue, and a table of the places that symbols fill.
+// A command is a record of named numbers that says nothing of any hardware: only a device makes
+// words of it. ProgramObject: the object of an hcq::Program.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@
 #include "halyard/hcq/device.h"
 #include "halyard/hcq/program.h"
 #include "halyard/hcq/symbol.h"
-#include "hcq/packet.h"
+#include "hcq/signal_object.h"
 
 namespace halyard::inline v0::hcq {
 
@@ -26,17 +27,41 @@ namespace halyard::inline v0::hcq {
 inline constexpr std::size_t kMaxBuffers = 64;
 inline constexpr std::size_t kMaxConstantsSize = 4096;
 
-class ProgramObject : public RefCounted {
+// The code of a kernel in the form that a backend executes, and keeps loaded, while it lives.
+class KernelImage : public RefCounted {
  public:
-  ProgramObject(Kernel code, ProgramInfo info, Ref<RefCounted> image = {}) noexcept
-      : kernel_(code), info_(std::move(info)), image_(std::move(image)) {}
-  Kernel kernel() const noexcept { return kernel_; }
-  const ProgramInfo& info() const noexcept { return info_; }
+  // `target`: DeviceTraits::target of the devices that execute it; a literal.
+  explicit KernelImage(std::string_view target) noexcept : target_(target) {}
+  std::string_view target() const noexcept { return target_; }
 
  private:
-  const Kernel kernel_;
+  const std::string_view target_;
+};
+
+// Where a kernel reads its arguments, in 64-bit words.
+struct ArgumentsLayout {
+  std::vector<std::uint64_t> initial;  // all words, with 0 where the arguments are filled in
+  std::vector<std::uint32_t> buffers;  // the word of each buffer's address
+  std::uint32_t constants = 0;         // where ProgramInfo::Constant::offset counts from
+
+  // The buffers, then the constants: what the CPU's kernels read.
+  static ArgumentsLayout packed(const ProgramInfo& info);
+};
+
+class ProgramObject : public RefCounted {
+ public:
+  ProgramObject(Ref<KernelImage> image, ProgramInfo info, ArgumentsLayout layout)
+      : info_(std::move(info)), layout_(std::move(layout)), image_(std::move(image)) {}
+  ProgramObject(Ref<KernelImage> image, const ProgramInfo& info)
+      : ProgramObject(std::move(image), info, ArgumentsLayout::packed(info)) {}
+  const KernelImage& image() const noexcept { return *image_; }
+  const ProgramInfo& info() const noexcept { return info_; }
+  const ArgumentsLayout& layout() const noexcept { return layout_; }
+
+ private:
   const ProgramInfo info_;
-  const Ref<RefCounted> image_;  // keeps the code loaded; null if it is never unloaded
+  const ArgumentsLayout layout_;
+  const Ref<KernelImage> image_;
 };
 
 namespace detail {
@@ -48,43 +73,104 @@ inline constexpr std::size_t kArgsBlockWords = kArgsBlock / sizeof(std::uint64_t
 // Times of profiled commands. Grows while a list is recorded; its cells keep their addresses.
 class Profile final : public RefCounted {
  public:
+  // In ticks of the device that writes them.
+  struct Cells {
+    base::Atomic<std::uint64_t> begin{0};
+    base::Atomic<std::uint64_t> end{0};
+  };
   struct Times {
     std::size_t command;
     std::string name;
-    base::Atomic<Nanoseconds> begin{0};
-    base::Atomic<Nanoseconds> end{0};
+    Cells own;
+    Cells* cells = &own;    // of the last submission: a device that cannot write `own` has others
+    Ref<RefCounted> keeps;  // what the others are in
   };
   std::vector<std::unique_ptr<Times>> times;
+  const RefCounted* shown = nullptr;  // the bound list that `cells` are of
+  DeviceClock clock;                  // of the device of the last submission
 };
 
-// A packet before it enters a ring.
+enum class CommandKind : std::uint8_t {
+  kSignal,
+  kWait,
+  kTimestamp,
+  kExec,
+  kCopy,
+  kBarrier,
+  kCustom,
+  kRaw,    // words of the hardware
+  kBound,  // all commands of a bound list, executed where they are
+};
+
+// The parts of a command that symbols fill and updates change. Those below kNumbers are indices in
+// Command::numbers, whose meaning depends on the kind.
+enum Field : std::uint8_t {
+  // kSignal, kWait:
+  kValue = 0,
+  // kExec: workgroups; work-items of one; the address of the arguments if the caller's memory has
+  // them.
+  kX = 0,
+  kY = 1,
+  kZ = 2,
+  kLocalX = 3,
+  kLocalY = 4,
+  kLocalZ = 5,
+  kArguments = 6,
+  // kCopy:
+  kTarget = 0,
+  kSource = 1,
+  kBytes = 2,
+  kTargetSize = 3,  // what the buffers have; for the checks of updates alone
+  kSourceSize = 4,
+  // kCustom: void (*)(const std::uint64_t*), and its words.
+  kFunction = 0,
+  kWords = 1,
+
+  kNumbers = 7,
+  kObject = 7,  // Command::object
+  kArgs = 8,    // a word of the kernel arguments of all commands
+};
+inline constexpr std::size_t kCustomWords = 4;
+// The bits of Command::symbolic.
+template <class... Fields>
+constexpr unsigned bits(Fields... fields) noexcept {
+  return (... | (1u << fields));
+}
+constexpr Field custom_word(std::size_t index) noexcept {
+  return static_cast<Field>(kWords + index);
+}
+
 struct Command {
-  PacketKind kind;
-  // Bit w: a symbol fills words[w] or a part of it. The last bit: a symbol fills a kernel argument.
-  std::uint8_t symbolic = 0;
-  static constexpr std::uint8_t kSymbolicArgs = 0x80;
-  std::uint64_t words[kPacketWords] = {};
-  Ref<RefCounted> keeps;         // the signal or program it names
-  std::uint32_t args_begin = 0;  // kExec: index of its kernel arguments in CommandList::args
-  std::uint32_t args_count = 0;  // 0: none, or in the caller's memory (words 1 and 2)
+  CommandKind kind;
+  std::uint16_t symbolic = 0;  // bit f: a symbol fills Field f or a part of it
+  std::uint64_t numbers[kNumbers] = {};
+  Ref<RefCounted> object;        // the signal, program or bound list that it names
+  // kExec: its kernel arguments in CommandList::args; none if the caller's memory has them. kRaw:
+  // its words in CommandList::raw.
+  std::uint32_t args_begin = 0;
+  std::uint32_t args_count = 0;
   std::uint32_t buffer_count = 0;
   Profile::Times* times = nullptr;  // stamped before and after
 
   std::uint32_t args_blocks() const noexcept {
     return (args_count + kArgsBlockWords - 1) / kArgsBlockWords;
   }
-  // Number of packets of this command.
-  std::uint32_t packets() const noexcept { return times == nullptr ? 1 : 3; }
+  // Null while the signal is a symbol without a value.
+  SignalObject* signal() const noexcept { return static_cast<SignalObject*>(object.get()); }
+  const ProgramObject& program() const noexcept {
+    return static_cast<const ProgramObject&>(*object);
+  }
+  // Number of commands for the device: a profiled one has a timestamp on either side.
+  std::uint32_t steps() const noexcept { return times == nullptr ? 1 : 3; }
 };
 
-// A place in a list: a word of a command, or of the kernel arguments of all commands.
+// A place in a list.
 struct Place {
-  static constexpr std::uint8_t kArgs = 0xff;
-  std::uint32_t index;
-  std::uint8_t word;  // of command `index`; or kArgs
+  std::uint32_t index;  // of a command; of a word if `field` is kArgs
+  Field field;
 };
 
-// A place that a symbol fills: bits [shift, shift + width) of the word.
+// A place that a symbol fills: bits [shift, shift + width) of the number.
 struct Patch {
   std::uint32_t symbol;
   Operand operand = 0;
@@ -92,11 +178,12 @@ struct Patch {
   std::uint32_t command;  // to which the place belongs
   std::uint8_t shift = 0;
   std::uint8_t width = 64;
-  bool is_signal = false;
 };
 
-// kInvalidArgument if words 3 and 4 of a kExec give more than 2^64 workgroups.
-Status check_groups(std::uint64_t xy, std::uint64_t z);
+// kInvalidArgument for a kExec of more than 2^64 workgroups.
+Status check_groups(const Command& exec);
+// kInvalidArgument for a size that the kernel does not have.
+Status check_local_size(const ProgramInfo& info, Size3 local_size);
 
 class CommandList;
 
@@ -111,6 +198,8 @@ class BoundList : public RefCounted {
   virtual void update(const CommandList& list, std::size_t begin, std::size_t end) noexcept = 0;
   // Executions end before the command at `end`. Precondition: as update(), from `end` on.
   virtual void set_end(std::size_t end) noexcept = 0;
+  // Sets Profile::Times::cells of `list` to those that executions of this list write.
+  virtual void show_times(const CommandList& list) const noexcept;
 };
 
 class CommandList {
@@ -122,9 +211,8 @@ class CommandList {
   void fail(Status error) {
     if (status.ok()) status = std::move(error);
   }
-  // Sets a word of the last command, or of its arguments.
-  void set(std::uint8_t word, const Operand& operand, std::uint8_t shift = 0,
-           std::uint8_t width = 64);
+  // Sets a part of the last command, or a word of its arguments.
+  void set(Field field, const Operand& operand, std::uint8_t width = 64);
   void set_signal(const SignalOperand& signal);
   void set_argument(std::uint32_t word, const Operand& operand, std::uint8_t shift,
                     std::uint8_t width);
@@ -135,28 +223,37 @@ class CommandList {
 
   // ---- Changing.
 
-  // The command at `index`, which must be of `kind`. `what` names the caller in errors. Words in
-  // the mask `words` (bits of Command::symbolic) must not contain a symbol. Otherwise returns null,
-  // and the list has failed.
-  Command* find(std::size_t index, PacketKind kind, std::uint8_t words, std::string_view what);
+  // The command at `index`, which must be of `kind`. `what` names the caller in errors. Fields in
+  // the mask `fields` (bits of Command::symbolic) must not contain a symbol. Otherwise returns
+  // null, and the list has failed.
+  Command* find(std::size_t index, CommandKind kind, unsigned fields, std::string_view what);
   // Records a changed place. changes_written(): `bound` contains all changes.
   void note(Place place);
   void changes_written() noexcept {
     changed.clear();
     all_changed = false;
   }
-  void note(std::size_t command, std::uint8_t word) {
-    note(Place{static_cast<std::uint32_t>(command), word});
+  void note(std::size_t command, Field field) {
+    note(Place{static_cast<std::uint32_t>(command), field});
+  }
+  void change(std::size_t command, Field field, std::uint64_t value) {
+    commands[command].numbers[field] = value;
+    note(command, field);
   }
 
-  // Writes the words whose symbols have changed. After an error the next call writes all of them.
+  // kOutOfRange for a value of more than `bits` to signal or to wait for.
+  Status check_values(unsigned bits) const;
+
+  // Writes the places whose symbols have changed. After an error the next call writes all of them.
   Status resolve(std::uint32_t table, const std::vector<SymbolEntry>& entries);
 
   const QueueType type;
   Status status;
   std::vector<Command> commands;
   std::vector<std::uint64_t> args;  // each command's begin at a multiple of kArgsBlockWords
-  std::size_t packets = 0;          // of all commands
+  std::vector<std::uint32_t> raw;
+  std::string_view target;          // KernelImage::target() of its kernels; empty: it has none
+  std::size_t steps = 0;            // of all commands
 
   bool profiled = false;
   Ref<Profile> profile;

@@ -12,20 +12,38 @@
 namespace halyard::inline v0::hcq {
 namespace {
 
-Signal make_signal(std::uint64_t initial) noexcept {
-  return Signal(Ref<SignalObject>::adopt(new (std::nothrow) SignalObject(initial)));
-}
+class HostSignals final : public detail::SignalSource {
+ public:
+  Ref<SignalObject> make(std::uint64_t initial) noexcept override {
+    return Ref<SignalObject>::adopt(new (std::nothrow) SignalObject(initial));
+  }
+};
 
 }  // namespace
 
+Nanoseconds DeviceClock::to_host(std::uint64_t time) const noexcept {
+  if (time == 0) return 0;
+  const auto elapsed = static_cast<std::int64_t>(time - ticks);
+  const auto rate = static_cast<std::int64_t>(ticks_per_second);
+  // In two parts, each of which fits 64 bits.
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  return host + elapsed / rate * kSecond + elapsed % rate * kSecond / rate;
+}
+
 namespace detail {
 
-Result<std::unique_ptr<Timeline>> Timeline::create(std::uint64_t limit, std::uint64_t start) {
-  Signal first = make_signal(start);
-  Signal shadow = limit == kNoLimit ? Signal() : make_signal(0);
+SignalSource& host_signals() noexcept {
+  static HostSignals signals;
+  return signals;
+}
+
+Result<std::unique_ptr<Timeline>> Timeline::create(std::uint64_t limit, std::uint64_t start,
+                                                   SignalSource& source) {
+  Signal first(source.make(start));
+  Signal shadow = limit == kNoLimit ? Signal() : Signal(source.make(0));
   if (first && (shadow || limit == kNoLimit)) {
     std::unique_ptr<Timeline> timeline(
-        new (std::nothrow) Timeline(std::move(first), std::move(shadow), limit, start));
+        new (std::nothrow) Timeline(source, std::move(first), std::move(shadow), limit, start));
     if (timeline != nullptr) return timeline;
   }
   return error(StatusCode::kResourceExhausted, "device: no memory for a timeline");
@@ -45,13 +63,13 @@ void Timeline::take(const Point& next) noexcept {
 
 }  // namespace detail
 
-Device::Device(std::unique_ptr<detail::Timeline> timeline) noexcept
-    : timeline_(std::move(timeline)) {}
+Device::Device(std::unique_ptr<detail::Timeline> timeline, const DeviceTraits& traits) noexcept
+    : timeline_(std::move(timeline)), traits_(traits) {}
 
 Device::~Device() = default;
 
 Result<Signal> Device::create_signal(std::uint64_t initial) const {
-  Signal signal = make_signal(initial);
+  Signal signal = timeline_->make_signal(initial);
   if (!signal) return error(StatusCode::kResourceExhausted, "device: no memory for a signal");
   return signal;
 }

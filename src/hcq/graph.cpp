@@ -84,7 +84,7 @@ Status Graph::Impl::submit() {
   symbols.set(number, n);
   Status status;
   for (Queue& queue : queues) {
-    if (status.ok()) status = queue.body.resolve(symbols);
+    if (status.ok()) status = queue.body.resolve(*devices[queue.device].device, symbols);
   }
   std::size_t submitted = 0;
   for (; status.ok() && submitted < queues.size(); ++submitted) {

@@ -54,6 +54,7 @@ class GraphRecorder::Recording {
     return a.space_ == b.space_ && a.begin_ < b.begin_ + size && b.begin_ < a.begin_ + size;
   }
   void add(Device& device, QueueType queue, std::variant<Exec, Copy, Custom> work) {
+    if (!device.traits().has_copy_queue) queue = QueueType::kCompute;
     calls.push_back({&device, queue, std::move(work), accesses.size()});
   }
   void fail(Status error) {
@@ -212,7 +213,7 @@ Status GraphRecorder::Recording::make_commands() {
       queue.body.add_wait(device.last_signal, device.last_value);
     }
     queue.body.add_wait(graph->kick, graph->number);
-    queue.body.commands().add({.kind = PacketKind::kBarrier});
+    queue.body.commands().add({.kind = detail::CommandKind::kBarrier});
     queue.parked = queue.body.command_count();
     queue.body.set_profiling(options.profiling);
   }

@@ -2,6 +2,7 @@
 #include "halyard/hcq/program.h"
 
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "base/format.h"
@@ -17,11 +18,16 @@ const char* name_of(Value::Type type) noexcept {
   return kNames[static_cast<int>(type)];
 }
 
-std::size_t words_of(const ProgramInfo& info) noexcept {
-  return info.buffer_count + (info.constants_size + 7) / 8;
-}
-
 }  // namespace
+
+ArgumentsLayout ArgumentsLayout::packed(const ProgramInfo& info) {
+  ArgumentsLayout layout;
+  layout.initial.resize(info.buffer_count + (info.constants_size + 7) / 8);
+  layout.buffers.resize(info.buffer_count);
+  std::iota(layout.buffers.begin(), layout.buffers.end(), 0u);
+  layout.constants = info.buffer_count;
+  return layout;
+}
 
 Program::Program(Ref<ProgramObject> object) noexcept : object_(std::move(object)) {}
 
@@ -38,7 +44,7 @@ Size3 Program::local_size() const noexcept {
 }
 
 std::size_t Program::kernargs_size() const noexcept {
-  return object_ ? words_of(object()->info()) * sizeof(std::uint64_t) : 0;
+  return object_ ? object()->layout().initial.size() * sizeof(std::uint64_t) : 0;
 }
 
 ArgsState Program::fill_kernargs(std::span<const BufferOperand> buffers,
@@ -57,7 +63,8 @@ ArgsState Program::fill_kernargs(std::span<const BufferOperand> buffers,
               base::counted(values.size(), "value"), info.buffer_count, info.constants.size()));
   }
   args.program_ = object_;
-  args.words_.resize(words_of(info));
+  const ArgumentsLayout& layout = object()->layout();
+  args.words_ = layout.initial;
   const auto set = [&](std::uint32_t word, const Operand& operand, unsigned shift, unsigned width) {
     if (operand.symbolic()) {
       args.patches_.push_back(
@@ -66,8 +73,8 @@ ArgsState Program::fill_kernargs(std::span<const BufferOperand> buffers,
       args.words_[word] |= operand.resolve() << shift;
     }
   };
-  std::uint32_t word = 0;
-  for (const BufferOperand& buffer : buffers) set(word++, buffer.va_addr, 0, 64);
+  for (std::size_t i = 0; i < buffers.size(); ++i)
+    set(layout.buffers[i], buffers[i].va_addr, 0, 64);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const ProgramInfo::Constant& constant = info.constants[i];
     if (values[i].type() != constant.type) {
@@ -76,7 +83,7 @@ ArgsState Program::fill_kernargs(std::span<const BufferOperand> buffers,
                         name_of(values[i].type())));
     }
     // Offsets are multiples of the size, so a value lies within a word.
-    set(word + constant.offset / 8, values[i].bits(), constant.offset % 8 * 8,
+    set(layout.constants + constant.offset / 8, values[i].bits(), constant.offset % 8 * 8,
         static_cast<unsigned>(Value::size_of(constant.type) * 8));
   }
   return args;

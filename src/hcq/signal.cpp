@@ -26,7 +26,8 @@ SignalObject::~SignalObject() { assert(first_ == nullptr && "a signal must outli
 bool SignalObject::arm(Waiter& waiter, std::uint64_t value) noexcept {
   base::LockGuard lock(mutex_);
   if (waiter.linked) {
-    if (waiter.value <= value && value_.load(std::memory_order_seq_cst) < waiter.value) return true;
+    if (waiter.value <= value && words_->value.load(std::memory_order_seq_cst) < waiter.value)
+      return true;
     remove(waiter);
   }
   Waiter** at = &first_;
@@ -35,7 +36,7 @@ bool SignalObject::arm(Waiter& waiter, std::uint64_t value) noexcept {
   waiter.next = std::exchange(*at, &waiter);
   waiter.linked = true;
   update_least();
-  if (value_.load(std::memory_order_seq_cst) < value) return true;
+  if (words_->value.load(std::memory_order_seq_cst) < value) return true;
   remove(waiter);
   update_least();
   return false;
@@ -63,7 +64,7 @@ void SignalObject::wake_reached() noexcept {
     count = 0;
     {
       base::LockGuard lock(mutex_);
-      const std::uint64_t now = value_.load(std::memory_order_seq_cst);
+      const std::uint64_t now = words_->value.load(std::memory_order_seq_cst);
       for (; count < kBatch && first_ != nullptr && first_->value <= now; ++count) {
         batch[count] = first_->notify;
         first_->linked = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// SignalObject: the cache line of an hcq::Signal, and a lane's sequence.
+// SignalObject: the cache line of an hcq::Signal, and a lane's sequence. Its value and time are
+// SignalWords, by default its own. DeviceSignal: those are in memory that a device writes.
 //
 // It loses no wake-up (timelines.md, rule 3): a waiter links itself, stores `least_` and then reads
 // the value; a signalling thread changes the value and then reads `least_`. An advance that
@@ -18,7 +19,15 @@
 
 namespace halyard::inline v0::hcq {
 
-class alignas(64) SignalObject final : public RefCounted {
+// The 16 bytes that devices write.
+struct SignalWords {
+  explicit SignalWords(std::uint64_t initial) noexcept : value(initial) {}
+  base::Atomic<std::uint64_t> value;
+  base::Atomic<std::uint64_t> time{0};  // of the last timestamp, in ticks of the device; 0: none
+};
+static_assert(sizeof(SignalWords) == 16 || !base::kAtomicsAreWords);
+
+class alignas(64) SignalObject : public RefCounted {
  public:
   // A registration with at most one signal at a time. That signal's lock guards the fields.
   struct Waiter {
@@ -29,19 +38,25 @@ class alignas(64) SignalObject final : public RefCounted {
     bool linked = false;
   };
 
-  explicit SignalObject(std::uint64_t initial) noexcept : value_(initial) {}
+  // A signal of the host, whose ticks are nanoseconds of Clock::steady().
+  explicit SignalObject(std::uint64_t initial) noexcept : words_(&own_), own_(initial) {}
   ~SignalObject() override;
 
-  std::uint64_t value() const noexcept { return value_.load(std::memory_order_acquire); }
-  Nanoseconds timestamp() const noexcept { return timestamp_.load(std::memory_order_acquire); }
-  // The target of timestamp commands.
-  base::Atomic<Nanoseconds>& time_stamp() noexcept { return timestamp_; }
+  std::uint64_t value() const noexcept { return words_->value.load(std::memory_order_acquire); }
+  SignalWords& words() const noexcept { return *words_; }
+  // The address of words() for devices.
+  virtual std::uint64_t address() const noexcept {
+    return reinterpret_cast<std::uintptr_t>(words_);
+  }
+  virtual Nanoseconds timestamp() const noexcept {
+    return static_cast<Nanoseconds>(words_->time.load(std::memory_order_acquire));
+  }
 
   // Raises the value. Any thread. The caller keeps the object alive until the call returns.
   void advance(std::uint64_t value) noexcept {
-    std::uint64_t seen = value_.load(std::memory_order_relaxed);
+    std::uint64_t seen = words_->value.load(std::memory_order_relaxed);
     while (seen < value) {
-      if (value_.compare_exchange_weak(seen, value, std::memory_order_seq_cst)) {
+      if (words_->value.compare_exchange_weak(seen, value, std::memory_order_seq_cst)) {
         return wake_if_reached(value);
       }
     }
@@ -49,12 +64,16 @@ class alignas(64) SignalObject final : public RefCounted {
 
   // Like advance(), for a signal with one writer at a time: one exchange.
   void publish(std::uint64_t value) noexcept {
-    value_.exchange(value, std::memory_order_seq_cst);
+    words_->value.exchange(value, std::memory_order_seq_cst);
     wake_if_reached(value);
   }
 
+  // Wakes those whose value a device has reached. A device only stores the value: its driver calls
+  // this after an interrupt, or from time to time. Any thread.
+  void look() noexcept { wake_if_reached(words_->value.load(std::memory_order_seq_cst)); }
+
   // Sets the value to 0. Precondition: no thread waits for the signal or changes it.
-  void reset() noexcept { value_.store(0, std::memory_order_seq_cst); }
+  void reset() noexcept { words_->value.store(0, std::memory_order_seq_cst); }
 
   // Links `waiter`, which receives one notify() when the value is at least `value`. False if the
   // value is reached already: the waiter is not linked and receives no call. A linked waiter keeps
@@ -66,6 +85,10 @@ class alignas(64) SignalObject final : public RefCounted {
   bool unlink(Waiter& waiter) noexcept;
 
   Status wait(std::uint64_t value, Deadline deadline) noexcept;
+
+ protected:
+  // `words` outlive the object.
+  explicit SignalObject(SignalWords& words) noexcept : words_(&words), own_(0) {}
 
  private:
   static constexpr std::uint64_t kNoWaiter = ~std::uint64_t{0};
@@ -80,8 +103,8 @@ class alignas(64) SignalObject final : public RefCounted {
     least_.store(first_ == nullptr ? kNoWaiter : first_->value, std::memory_order_seq_cst);
   }
 
-  base::Atomic<std::uint64_t> value_;
-  base::Atomic<Nanoseconds> timestamp_{0};
+  SignalWords* const words_;
+  SignalWords own_;
   base::Atomic<std::uint64_t> least_{kNoWaiter};  // smallest value that a waiter waits for
   Waiter* first_ = nullptr;                       // ascending by value
   base::Mutex mutex_;

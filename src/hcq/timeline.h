@@ -15,18 +15,34 @@
 #include "base/mutex.h"
 #include "halyard/base/result.h"
 #include "halyard/hcq/signal.h"
+#include "hcq/signal_object.h"
 
 namespace halyard::inline v0::hcq::detail {
 
 struct Block;
 
+// Makes the signals of a device.
+class SignalSource {
+ public:
+  // Null if there is no memory. Any thread.
+  virtual Ref<SignalObject> make(std::uint64_t initial) noexcept = 0;
+
+ protected:
+  ~SignalSource() = default;
+};
+// Signals that processors raise: SignalObject's own words.
+SignalSource& host_signals() noexcept;
+
 class Timeline {
  public:
   static constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
-  // The first point is `start` + 1. Errors: kResourceExhausted.
+  // The first point is `start` + 1. `source` outlives the timeline. Errors: kResourceExhausted.
   static Result<std::unique_ptr<Timeline>> create(std::uint64_t limit = kNoLimit,
-                                                  std::uint64_t start = 0);
+                                                  std::uint64_t start = 0,
+                                                  SignalSource& source = host_signals());
+
+  Signal make_signal(std::uint64_t initial) const noexcept { return Signal(source_.make(initial)); }
 
   Point last() const noexcept {
     base::LockGuard lock(mutex_);
@@ -45,9 +61,14 @@ class Timeline {
   Block* abandoned = nullptr;
 
  private:
-  Timeline(Signal first, Signal shadow, std::uint64_t limit, std::uint64_t start) noexcept
-      : limit_(limit), last_{std::move(first), start}, shadow_(std::move(shadow)) {}
+  Timeline(SignalSource& source, Signal first, Signal shadow, std::uint64_t limit,
+           std::uint64_t start) noexcept
+      : source_(source),
+        limit_(limit),
+        last_{std::move(first), start},
+        shadow_(std::move(shadow)) {}
 
+  SignalSource& source_;
   const std::uint64_t limit_;
   mutable base::Mutex mutex_;
   Point last_;     // written under both mutexes, so the holder of either may read it

@@ -8,10 +8,10 @@
 #include <new>
 
 #include "cpu_test_util.h"
+#include "drivers/cpu/ring_group.h"
 #include "halyard/hcq/allocator.h"
 #include "halyard/hcq/cpu.h"
 #include "halyard/hcq/graph.h"
-#include "hcq/ring_group.h"
 
 namespace {
 std::atomic<std::uint64_t> allocations{0};
@@ -80,13 +80,13 @@ TEST(CpuCounts, IssueToAnAwakeWorkerMakesNoSystemCall) {
   auto& lane = lane_of(*device);
   static std::atomic<bool> running, finish;
   running = finish = false;
-  auto ring = hcq::Ring::create(device->group(), nullptr, 2).value();
-  const hcq::CustomFunction busy = [](hcq::Ring&, const std::uint64_t*, hcq::Slice&) {
+  auto ring = cpu::Ring::create(device->group(), nullptr, 2).value();
+  const cpu::CustomFunction busy = [](cpu::Ring&, const std::uint64_t*, cpu::Slice&) {
     running = true;
     while (!finish) base::spin_pause();
-    return hcq::Outcome::kDone;
+    return cpu::Outcome::kDone;
   };
-  ring->push(hcq::PacketKind::kCustom, 0, reinterpret_cast<std::uintptr_t>(busy));
+  ring->push(cpu::PacketKind::kCustom, 0, reinterpret_cast<std::uintptr_t>(busy));
   device->group().bell(*ring);
   while (!running) base::spin_pause();
   hal::Operation barrier;

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "hcq/ring_group.h"
+#include "drivers/cpu/ring_group.h"
 
 namespace halyard::cpu {
 namespace {
@@ -21,7 +21,7 @@ TEST(CpuDriver, EnumeratesOneDevice) {
   EXPECT_EQ(devices[0].driver, "cpu");
   EXPECT_FALSE(devices[0].name.empty());
   EXPECT_GT(devices[0].memory_size, 0u);
-  EXPECT_EQ(devices[0].workers, std::min(hcq::core_count(), 256u));
+  EXPECT_EQ(devices[0].workers, std::min(cpu::core_count(), 256u));
 }
 
 TEST(CpuDriver, OpensAllDevicesOrOne) {

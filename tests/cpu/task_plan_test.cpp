@@ -17,7 +17,7 @@ class Recorded {
   std::uint32_t work(std::vector<std::uint32_t> after = {}, std::uint32_t pieces = 1) {
     const auto index = static_cast<std::uint32_t>(commands_.size());
     for (const std::uint32_t before : after) edges_.push_back({before, index});
-    hcq::Task task;
+    cpu::Task task;
     task.argument = this;
     task.pieces = pieces;
     add(hal::CommandKind::kFill, 0, task);
@@ -78,7 +78,7 @@ class Recorded {
     const std::size_t tasks = plan.tasks.size();
     std::vector<std::vector<bool>> reached(tasks, std::vector<bool>(tasks));  // [task][from]
     std::vector<std::vector<std::size_t>> before(tasks);
-    for (const hcq::TaskEdge& edge : plan.edges) {
+    for (const cpu::TaskEdge& edge : plan.edges) {
       EXPECT_LT(edge.before, edge.after);
       before[edge.after].push_back(edge.before);
     }
@@ -124,7 +124,7 @@ class Recorded {
 
  private:
   bool is_work(std::size_t index) const { return hal::does_work(commands_[index].kind); }
-  void add(hal::CommandKind kind, std::uint32_t event = 0, const hcq::Task& task = {}) {
+  void add(hal::CommandKind kind, std::uint32_t event = 0, const cpu::Task& task = {}) {
     hal::Command command(kind, hal::EventCommand{event});
     commands_.push_back(command);
     work_.push_back(task);
@@ -132,7 +132,7 @@ class Recorded {
 
   std::vector<hal::Command> commands_;
   std::vector<hal::CommandEdge> edges_;
-  std::vector<hcq::Task> work_;
+  std::vector<cpu::Task> work_;
 };
 
 void expect_as_defined(const Recorded& recorded) {

@@ -12,7 +12,7 @@
 
 #include "cpu_test_util.h"
 #include "drivers/cpu/driver.h"
-#include "hcq/ring.h"
+#include "drivers/cpu/ring.h"
 #include "hcq/signal_object.h"
 
 namespace halyard::cpu {
@@ -147,9 +147,9 @@ TEST(Placement, AWorkerRunsWhereItIsPlaced) {
   const auto device =
       Device::create(info, {.workers = 1, .processors = {last}, .node = {}}).value();
   hcq::SignalObject sequence(0);
-  const auto ring = hcq::Ring::create(device->group(), &sequence, 2).value();
+  const auto ring = cpu::Ring::create(device->group(), &sequence, 2).value();
   cpu_set_t set;
-  ring->push(hcq::PacketKind::kCall, 1,
+  ring->push(cpu::PacketKind::kCall, 1,
              reinterpret_cast<std::uint64_t>(+[](const std::uint64_t* words) {
                sched_getaffinity(0, sizeof(cpu_set_t), reinterpret_cast<cpu_set_t*>(words[0]));
              }),

@@ -11,9 +11,12 @@
 #include <vector>
 
 #include "drivers/cpu/hcq_device.h"
+#include "drivers/cpu/ring_group.h"
+#include "halyard/hcq/allocator.h"
 #include "halyard/hcq/cpu.h"
+#include "halyard/hcq/graph.h"
 #include "halyard/hcq/queue.h"
-#include "hcq/ring_group.h"
+#include "hcq/command_list.h"
 #include "hcq_test_util.h"
 
 namespace halyard::hcq {
@@ -49,7 +52,7 @@ TEST(HcqDevice, OpenCpuWithoutANumberHasAWorkerForEachCore) {
   };
   const auto before = threads();
   const std::unique_ptr<Device> device = open_cpu().value();
-  EXPECT_EQ(threads() - before, core_count());
+  EXPECT_EQ(threads() - before, cpu::core_count());
 }
 
 TEST(HcqDevice, OpenCpuTakesUpTo256Workers) {
@@ -241,6 +244,72 @@ TEST(HcqDevice, RefusedSubmissionInATurnTakesNoPoint) {
   drain(device->group());
   EXPECT_TRUE(device->synchronize(kNow).ok());
   EXPECT_EQ(counter, 3u);
+}
+
+// ---- Traits.
+
+TEST(HcqDevice, CopiesRunOnTheComputeQueueIfThereIsNoOther) {
+  auto device = cpu::HcqDevice::create(0, {.has_copy_queue = false}).value();
+  const Signal gate = device->create_signal().value(), done = device->create_signal().value();
+  std::uint64_t source = 5, target = 0;
+  CopyQueue copies;
+  copies.copy(Buffer(&target, 8), Buffer(&source, 8), 8).signal(done, 1);
+  ASSERT_TRUE(ComputeQueue().wait(gate, 1).submit(*device).ok());
+  ASSERT_TRUE(copies.submit(*device).ok());
+  drain(device->group());
+  EXPECT_EQ(done.value(), 0u) << "behind what was submitted to the other queue before";
+  gate.set(1);
+  drain(device->group());
+  EXPECT_EQ(done.value(), 1u);
+  EXPECT_EQ(target, 5u);
+}
+
+TEST(HcqDevice, AllocatorsAndGraphsNeedNoCopyQueue) {
+  auto device = cpu::HcqDevice::create(2, {.has_copy_queue = false}).value();
+  Allocator allocator = Allocator::create(*device, {.batch_size = 4096, .batch_count = 2}).value();
+  std::vector<std::uint64_t> values(2000), read(2000);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = 3 * i;
+  const std::uint64_t bytes = 8 * values.size();
+  const Memory a = allocator.allocate(bytes).value(), b = allocator.allocate(bytes).value();
+  ASSERT_TRUE(allocator.copy_in(a.buffer(), values.data(), bytes).ok());
+  const Program program = increment_program();
+  GraphRecorder recorder;
+  const GraphBuffer x(a.buffer()), y(b.buffer());
+  recorder.exec(*device, program, {x}, {}, {1, 1, 1})
+      .copy(*device, y, x, bytes)
+      .exec(*device, program, {y}, {}, {1, 1, 1});
+  Graph graph = recorder.finish().value();
+  EXPECT_EQ(graph.statistics().queues, 1u);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(graph.replay({}, 20s).ok());
+  ASSERT_TRUE(allocator.copy_out(read.data(), b.buffer(), bytes, 20s).ok());
+  values[0] = 4;
+  EXPECT_EQ(read, values);
+}
+
+TEST(HcqDevice, RefusesProgramsAndWordsOfOtherHardware) {
+  class OtherImage final : public KernelImage {
+   public:
+    OtherImage() noexcept : KernelImage("other") {}
+  };
+  auto device = cpu::HcqDevice::create(0).value();
+  const Program other(Ref<ProgramObject>::adopt(
+      new ProgramObject(Ref<KernelImage>::adopt(new OtherImage), {.name = "o"})));
+  ComputeQueue q;
+  q.exec(other, other.fill_kernargs({}), {1, 1, 1}, {1, 1, 1});
+  EXPECT_EQ(q.submit(*device).message(), "queue: its kernels are for other, the device is for cpu");
+  EXPECT_EQ(q.bind(*device).code(), StatusCode::kInvalidArgument);
+  std::uint64_t counter = 0;
+  const Program program = increment_program();
+  ComputeQueue both;
+  both.exec(program, program.fill_kernargs({Buffer(&counter, 8)}), {1, 1, 1}, {1, 1, 1});
+  both.exec(other, other.fill_kernargs({}), {1, 1, 1}, {1, 1, 1});
+  EXPECT_EQ(both.submit(*device).message(), "queue: 'o' is for other, an earlier kernel for cpu");
+  const std::uint32_t words[] = {1, 2};
+  EXPECT_EQ(ComputeQueue().raw(words).submit(*device).code(), StatusCode::kUnimplemented);
+  EXPECT_EQ(cpu_program(&increment, {.name = "i", .max_local_size = 8}).status().message(),
+            "program 'i': a kernel for the CPU has one local size");
+  drain(device->group());
+  EXPECT_EQ(counter, 0u);
 }
 
 }  // namespace

@@ -2,14 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "base/parker.h"
+#include "drivers/cpu/ring_group.h"
+#include "drivers/cpu/slice.h"
 #include "halyard/hcq/cpu.h"
-#include "hcq/ring.h"
-#include "hcq/ring_group.h"
-#include "hcq/signal_object.h"
-#include "hcq/slice.h"
 
 namespace halyard::hcq {
 
@@ -25,10 +22,10 @@ std::uint64_t word(T* pointer) {
 }
 
 // Visits the group's rings until there is no work; returns the number of visits that worked.
-inline int drain(RingGroup& group) {
+inline int drain(cpu::RingGroup& group) {
   int visits = 0;
   for (;; ++visits) {
-    Slice slice;
+    cpu::Slice slice;
     if (!group.step(slice)) return visits;
   }
 }
@@ -46,23 +43,5 @@ inline void mark_group(const Workgroup* group, void* const* buffers, const void*
       (group->group[2] * group->count[1] + group->group[1]) * group->count[0] + group->group[0];
   static_cast<std::uint32_t*>(buffers[0])[index] += *static_cast<const std::uint32_t*>(constants);
 }
-
-// A ring that the test steps.
-struct SteppedRing {
-  explicit SteppedRing(std::size_t capacity = 16) {
-    ring = Ring::create(group, &sequence, capacity).value();
-  }
-  ~SteppedRing() { ring->close(); }
-  void push_increment(std::uint64_t lane_value = 0) {
-    ring->push(PacketKind::kExec, lane_value, word(&increment), word(&buffers), std::uint64_t{0},
-               std::uint64_t{1} << 32 | 1, std::uint64_t{1});
-  }
-
-  std::uint64_t counter = 0;
-  void* buffers[1] = {&counter};
-  SignalObject sequence{0};
-  RingGroup group{0};
-  std::unique_ptr<Ring> ring;
-};
 
 }  // namespace halyard::hcq

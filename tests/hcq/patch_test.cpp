@@ -2,6 +2,7 @@
 //
 // Queues that change between submissions: symbols, update_...(), bind(); custom commands, profiles.
 // Each fact holds for a queue that is copied at submission and for a bound one.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -210,6 +211,54 @@ TEST_P(HcqPatch, UpdatesChangeCommandsByTheirIndex) {
   ASSERT_TRUE(copies.submit(*device).ok());
   ASSERT_TRUE(done.wait(4, 20s).ok());
   EXPECT_EQ(target, 12u);
+}
+
+// The other parts of the command are symbols.
+TEST_P(HcqPatch, AnUpdateMayChangeOneFieldAlone) {
+  const Program program = mark_program();
+  std::uint32_t a[2] = {}, b[2] = {};
+  const auto args = [&](std::uint32_t* marks, std::uint32_t by) {
+    return program.fill_kernargs({Buffer(marks, 8)}, {by});
+  };
+  const auto signal = [&](std::uint64_t initial) { return device->create_signal(initial).value(); };
+  const Signal closed = signal(0), open = signal(5), before = signal(0), after = signal(0);
+  const Signal never = signal(0), done = signal(0), stamped = signal(0);
+  const Symbol five = symbols.add(5), two = symbols.add(2);
+  const SignalSymbol late = symbols.add(open), end = symbols.add(done),
+                     stamp = symbols.add(stamped);
+  ComputeQueue q;
+  q.wait(closed, five).wait(late, 6).exec(program, args(a, 1), {two, 1, 1}, {1, 1, 1});
+  q.timestamp(before).signal(never, five).signal(end, 1).timestamp(stamp).signal(done, 7);
+  bind(q);
+  q.update_wait(0, open).update_wait(1, 5).update_exec(2, args(b, 7)).update_timestamp(3, after);
+  q.update_signal(4, done).update_signal(5, 6);
+  ASSERT_TRUE(q.submit(*device, symbols).ok());
+  ASSERT_TRUE(done.wait(7, 20s).ok());
+  EXPECT_NE(stamped.timestamp(), 0);
+  EXPECT_THAT(a, testing::Each(0u));
+  EXPECT_THAT(b, testing::Each(7u));
+  EXPECT_EQ(before.timestamp(), 0);
+  EXPECT_NE(after.timestamp(), 0);
+  EXPECT_EQ(never.value(), 0u);
+
+  const CustomCommand store{"store", [](const std::uint64_t* words) {
+                              *reinterpret_cast<std::uint64_t*>(words[0]) = words[1] + words[2];
+                            }};
+  std::uint64_t from = 0x1'0000'0001, other = 0x2'0000'0002, to[3] = {}, stored = 0;
+  const Symbol source = symbols.add(word(&from)), target = symbols.add(word(&to[1]));
+  CopyQueue copies;
+  copies.copy(Buffer(&from, 8), {source, 8}, 8)
+      .copy({target, 8}, Buffer(&from, 8), 8)
+      .copy(Buffer(&to[2], 8), Buffer(&from, 8), 8)
+      .custom(store, {word(&stored), five, 1})
+      .signal(done, 8);
+  bind(copies);
+  copies.update_copy_target(0, Buffer(&to[0], 8)).update_copy_source(1, Buffer(&other, 8));
+  copies.update_copy_size(2, 4).update_custom_word(3, 2, 10);
+  ASSERT_TRUE(copies.submit(*device, symbols).ok());
+  ASSERT_TRUE(done.wait(8, 20s).ok());
+  EXPECT_THAT(to, testing::ElementsAre(from, other, 1u));
+  EXPECT_EQ(stored, 15u);
 }
 
 TEST_P(HcqPatch, AnUpdateMayGiveArgumentsInOtherMemory) {

@@ -111,10 +111,8 @@ TEST(HcqQueue, AnUpdateThatDoesNotFitSaysSo) {
     return std::string(q.submit(*device).message());
   };
   EXPECT_EQ(message([&](ComputeQueue& q) { q.update_custom(0, {1, 2, 3, 4}); }), "");
-  EXPECT_EQ(message([&](ComputeQueue& q) {
-              q.update_custom(0, {1, 2, 3, 4, 5});
-            }),
-            "queue: update_custom with 5 words; it takes at most 4");
+  EXPECT_EQ(message([&](ComputeQueue& q) { q.update_custom(0, {1, 2, 3, 4, 5}); }),
+            "queue: update_custom of 5 words from 0 on; it takes at most 4");
   EXPECT_EQ(message([&](ComputeQueue& q) { q.update_exec(1, other.fill_kernargs({one}), {}); }),
             "queue: update_exec of command 1 with arguments of another program");
   CopyQueue copies;
@@ -122,6 +120,12 @@ TEST(HcqQueue, AnUpdateThatDoesNotFitSaysSo) {
             "queue: update_copy of 16 bytes from 8 to 16 bytes");
   CopyQueue again;
   EXPECT_EQ(again.copy(two, two, 16).update_copy(0, one, two).submit(*device).message(),
+            "queue: update_copy of 16 bytes from 16 to 8 bytes");
+  CopyQueue larger;
+  EXPECT_EQ(larger.copy(two, two, 16).update_copy_size(0, 17).submit(*device).message(),
+            "queue: update_copy of 17 bytes from 16 to 16 bytes");
+  CopyQueue later;
+  EXPECT_EQ(later.copy(one, two, 8).update_copy_size(0, 16).submit(*device).message(),
             "queue: update_copy of 16 bytes from 16 to 8 bytes");
 }
 

@@ -15,6 +15,10 @@
 
 namespace halyard::inline v0::hcq {
 
+// A kernel in machine code for the CPU. It runs one workgroup and must not throw. A kernel that
+// faults (SIGSEGV, SIGFPE) ends the process.
+using Kernel = void (*)(const Workgroup* workgroup, void* const* buffers, const void* constants);
+
 // Opens a device with `workers` threads (0 to 256; 0: one per core this process may use). The
 // device's destructor joins them, so it must not run in a custom command of the device. Errors:
 // kInvalidArgument for more workers; kResourceExhausted.

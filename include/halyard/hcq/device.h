@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// hcq::Device: two hardware queues (compute and copy), memory, and one timeline for the whole
-// device. A submission waits for the latest point and signals the next:
+// hcq::Device: hardware queues (compute and, on most devices, copy), memory, and one timeline for
+// the whole device. A submission waits for the latest point and signals the next:
 //
 //   q.wait(device.last_timeline()).exec(...).signal(device.next_timeline());
 //   check(q.submit(device));
@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "halyard/base/clock.h"
 #include "halyard/base/export.h"
@@ -35,6 +36,29 @@ enum class QueueType : std::uint8_t { kCompute, kCopy };
 
 // kStaging: host memory that the device reads and writes.
 enum class MemoryType : std::uint8_t { kDevice, kStaging };
+
+// Times that a device writes, as those of Clock::steady().
+struct DeviceClock {
+  std::uint64_t ticks_per_second = 1'000'000'000;
+  // One moment on both clocks.
+  std::uint64_t ticks = 0;
+  Nanoseconds host = 0;
+
+  // 0 for 0 ticks: a time that was not written yet.
+  HALYARD_EXPORT Nanoseconds to_host(std::uint64_t time) const noexcept;
+};
+
+struct DeviceTraits {
+  // The programs that it runs: those that were loaded for this target.
+  std::string_view target;
+  // A submission cannot signal or wait for a larger value: kOutOfRange. 32 or 64.
+  unsigned signal_bits = 64;
+  // False: a CopyQueue goes to the compute queue, so it blocks and is blocked by what is there.
+  bool has_copy_queue = true;
+  // Whether it takes BasicQueue::raw().
+  bool takes_raw_words = false;
+  DeviceClock clock;
+};
 
 // Functions are safe from any thread.
 class HALYARD_EXPORT Device {
@@ -67,13 +91,15 @@ class HALYARD_EXPORT Device {
   // Waits for last_timeline(). kDeadlineExceeded.
   Status synchronize(Deadline deadline = kForever) const { return last_timeline().wait(deadline); }
 
+  const DeviceTraits& traits() const noexcept { return traits_; }
+
   // True if the copy queue of this device reaches the memory and the signals of `other`.
   bool can_access(const Device& other) const noexcept {
     return &other == this || peer_group() == other.peer_group();
   }
 
  protected:
-  explicit Device(std::unique_ptr<detail::Timeline> timeline) noexcept;
+  explicit Device(std::unique_ptr<detail::Timeline> timeline, const DeviceTraits& traits) noexcept;
   // Frees the memory that was abandoned while work might use it. Called by the destructor of a
   // derived class, when no work runs any more.
   void free_abandoned() noexcept;
@@ -100,6 +126,7 @@ class HALYARD_EXPORT Device {
   void free(detail::Block* block) noexcept;
 
   const std::unique_ptr<detail::Timeline> timeline_;
+  const DeviceTraits traits_;
 };
 
 // Takes one point of a device's timeline for a submission, and excludes other threads meanwhile:

@@ -24,10 +24,6 @@ namespace halyard::inline v0::hcq {
 
 using halyard::Workgroup;
 
-// A kernel in machine code for the CPU. It runs one workgroup and must not throw. A kernel that
-// faults (SIGSEGV, SIGFPE) ends the process.
-using Kernel = void (*)(const Workgroup* workgroup, void* const* buffers, const void* constants);
-
 // A view of memory for a queue. The memory's owner keeps it until the work that uses it is
 // complete. A cpu device uses any memory of the process.
 struct Buffer {
@@ -108,6 +104,7 @@ struct ProgramInfo {
   std::uint32_t buffer_count = 0;
   std::vector<Constant> constants;
   std::uint32_t constants_size = 0;  // bytes of the block; at least the end of the last constant
+  std::uint32_t max_local_size = 0;  // in work-items; 0: local_size is the only one
   std::uint64_t reads_only = 0;      // bit i: buffer i is only read (a Graph orders by it)
 };
 
@@ -133,7 +130,7 @@ class HALYARD_EXPORT ArgsState {
     std::uint8_t width;
   };
   Ref<RefCounted> program_;
-  std::vector<std::uint64_t> words_;  // buffer addresses, then the block of constants
+  std::vector<std::uint64_t> words_;  // as the kernel reads them
   std::vector<Patch> patches_;
   const std::uint64_t* memory_ = nullptr;  // the caller's memory, used instead of words_
 };

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,7 +64,9 @@ class HALYARD_EXPORT CommandQueue {
   // wait, in order, in a backlog on the host. Queues nothing on error:
   //   the list's own first error
   //   kInvalidArgument    a symbol's value is wrong
-  //   kOutOfRange         a symbol's value is too large
+  //   kInvalidArgument    a program for another target than the device's
+  //   kOutOfRange         a symbol's value is too large, or a signal's for the device
+  //   kUnimplemented      raw words on a device that does not take them
   //   kResourceExhausted  the backlog is full, or memory is exhausted
   Status submit(Device& device);
   Status submit(Device& device, const SymbolTable& symbols);
@@ -71,8 +74,8 @@ class HALYARD_EXPORT CommandQueue {
   // Places the commands where `device` executes them without a copy: a submission to it then writes
   // one entry of the ring and the words that have changed. A submission is still copied if it
   // changes words while the previous one is in flight, or if it goes to another device. No command
-  // can be added afterwards. `device` must outlive the queue. Errors: kResourceExhausted;
-  // kUnimplemented if the device does not support it.
+  // can be added afterwards. `device` must outlive the queue. Errors: as submit(); kUnimplemented
+  // if the device does not support it.
   Status bind(Device& device);
 
   // Switches profiling on or off for the kernels, copies and custom commands that are added later.
@@ -86,22 +89,31 @@ class HALYARD_EXPORT CommandQueue {
  protected:
   explicit CommandQueue(QueueType type);
   detail::CommandList& commands();
-  Status resolve(const SymbolTable& symbols);
+  Status resolve(const Device& device, const SymbolTable& symbols);
   void add_signal(const SignalOperand& signal, const Operand& value);
   void add_wait(const SignalOperand& signal, const Operand& value);
   void add_timestamp(const SignalOperand& signal);
   void add_custom(const CustomCommand& command, std::span<const Operand> words);
   void add_exec(const Program& program, const ArgsState& args, const Size3Operand& global_size,
                 Size3 local_size);
+  void add_raw(std::span<const std::uint32_t> words);
   void add_copy(const BufferOperand& target, const BufferOperand& source, std::uint64_t size);
   // Adds all commands of a bound queue, executed in place.
   void add_bound(const CommandQueue& queue);
-  void change_signal(std::size_t command, const Signal& signal, std::uint64_t value);
-  void change_wait(std::size_t command, const Signal& signal, std::uint64_t value);
-  void change_custom(std::size_t command, std::initializer_list<std::uint64_t> words);
+  // Null or no value: the field stays.
+  void change_signal(std::size_t command, const Signal* signal, std::optional<std::uint64_t> value);
+  void change_wait(std::size_t command, const Signal* signal, std::optional<std::uint64_t> value);
+  void change_timestamp(std::size_t command, const Signal& signal);
+  void change_copy(std::size_t command, std::optional<std::uint64_t> size, const Buffer* target,
+                   const Buffer* source);
+  void change_custom(std::size_t command, std::size_t first, std::span<const std::uint64_t> words);
 
  private:
   friend class Device;
+  Status check_device(const Device& device) const;
+  Status resolve_symbols(const Device& device, std::uint32_t table,
+                         const std::vector<detail::SymbolEntry>& entries);
+  Status submit_copy(Device& device, QueueType type);
   Status submit(Device& device, std::uint32_t table,
                 const std::vector<detail::SymbolEntry>& entries);
   std::unique_ptr<detail::CommandList> commands_;
@@ -130,17 +142,38 @@ class BasicQueue : public CommandQueue {
   Derived& custom(const CustomCommand& command, std::initializer_list<Operand> words) {
     return add_custom(command, std::span(words.begin(), words.size())), self();
   }
+  // Words that the hardware executes as they are, at this place of the queue. It checks nothing.
+  Derived& raw(std::span<const std::uint32_t> words) { return add_raw(words), self(); }
 
-  // Changes the command at index `command`. The command must be of that kind, and the changed part
-  // must not contain a symbol.
+  // Changes the named parts of the command at index `command`; the others stay. The command must be
+  // of that kind, and a changed part must not contain a symbol.
   Derived& update_signal(std::size_t command, const Signal& signal, std::uint64_t value) {
-    return change_signal(command, signal, value), self();
+    return change_signal(command, &signal, value), self();
+  }
+  Derived& update_signal(std::size_t command, const Signal& signal) {
+    return change_signal(command, &signal, {}), self();
+  }
+  Derived& update_signal(std::size_t command, std::uint64_t value) {
+    return change_signal(command, nullptr, value), self();
   }
   Derived& update_wait(std::size_t command, const Signal& signal, std::uint64_t value) {
-    return change_wait(command, signal, value), self();
+    return change_wait(command, &signal, value), self();
+  }
+  Derived& update_wait(std::size_t command, const Signal& signal) {
+    return change_wait(command, &signal, {}), self();
+  }
+  Derived& update_wait(std::size_t command, std::uint64_t value) {
+    return change_wait(command, nullptr, value), self();
+  }
+  Derived& update_timestamp(std::size_t command, const Signal& signal) {
+    return change_timestamp(command, signal), self();
   }
   Derived& update_custom(std::size_t command, std::initializer_list<std::uint64_t> words) {
-    return change_custom(command, words), self();
+    return change_custom(command, 0, std::span(words.begin(), words.size())), self();
+  }
+  // One of the four words.
+  Derived& update_custom_word(std::size_t command, std::size_t index, std::uint64_t word) {
+    return change_custom(command, index, std::span(&word, 1)), self();
   }
 
  protected:
@@ -157,8 +190,9 @@ class HALYARD_EXPORT ComputeQueue : public BasicQueue<ComputeQueue> {
   // Makes earlier writes of the host and of other devices visible to the following commands.
   ComputeQueue& memory_barrier();
 
-  // Runs global_size workgroups of `program`. `local_size` must be the program's. `args` must come
-  // from `program` and is copied. If a part of global_size is zero nothing runs.
+  // Runs global_size workgroups of `program`, each of local_size work-items: the program's, unless
+  // it has ProgramInfo::max_local_size. `args` must come from `program` and is copied. If a part of
+  // global_size is zero nothing runs.
   ComputeQueue& exec(const Program& program, const ArgsState& args, const Size3Operand& global_size,
                      Size3 local_size) {
     return add_exec(program, args, global_size, local_size), *this;
@@ -166,7 +200,11 @@ class HALYARD_EXPORT ComputeQueue : public BasicQueue<ComputeQueue> {
 
   // As update_signal(). The arguments must belong to the program that the command runs.
   ComputeQueue& update_exec(std::size_t command, Size3 global_size);
-  ComputeQueue& update_exec(std::size_t command, const ArgsState& args, Size3 global_size);
+  ComputeQueue& update_exec(std::size_t command, Size3 global_size, Size3 local_size);
+  ComputeQueue& update_exec(std::size_t command, const ArgsState& args);
+  ComputeQueue& update_exec(std::size_t command, const ArgsState& args, Size3 global_size) {
+    return update_exec(command, args).update_exec(command, global_size);
+  }
 };
 
 class HALYARD_EXPORT CopyQueue : public BasicQueue<CopyQueue> {
@@ -178,8 +216,19 @@ class HALYARD_EXPORT CopyQueue : public BasicQueue<CopyQueue> {
     return add_copy(target, source, size), *this;
   }
 
-  // As update_signal(). The number of bytes stays the same; both buffers must be that large.
-  CopyQueue& update_copy(std::size_t command, const Buffer& target, const Buffer& source);
+  // As update_signal(). Both buffers must be as large as the copy.
+  CopyQueue& update_copy(std::size_t command, const Buffer& target, const Buffer& source) {
+    return change_copy(command, {}, &target, &source), *this;
+  }
+  CopyQueue& update_copy_target(std::size_t command, const Buffer& target) {
+    return change_copy(command, {}, &target, nullptr), *this;
+  }
+  CopyQueue& update_copy_source(std::size_t command, const Buffer& source) {
+    return change_copy(command, {}, nullptr, &source), *this;
+  }
+  CopyQueue& update_copy_size(std::size_t command, std::uint64_t size) {
+    return change_copy(command, size, nullptr, nullptr), *this;
+  }
 };
 
 }  // namespace halyard::inline v0::hcq

@@ -7,11 +7,11 @@
 
 #include "base/format.h"
 #include "drivers/cpu/executable.h"
+#include "drivers/cpu/ring_group.h"
+#include "drivers/cpu/slice.h"
+#include "drivers/cpu/task_graph.h"
 #include "drivers/cpu/task_plan.h"
-#include "hcq/ring_group.h"
-#include "hcq/slice.h"
-#include "hcq/task_graph.h"
-#include "hcq/work.h"
+#include "drivers/cpu/work.h"
 #include "kernel/cpu_checked.h"
 #include "trace/command_note.h"
 
@@ -65,9 +65,9 @@ hcq::Kernel kernel_of(const hal::DispatchCommand& dispatch) noexcept {
 
 // Starts a dispatch of a checked kernel, which also gets the sizes of its bindings. Returns false
 // if it became a job.
-bool start_checked(hcq::Ring& ring, const hal::DispatchCommand& dispatch,
+bool start_checked(Ring& ring, const hal::DispatchCommand& dispatch,
                    const hal::BoundRange* table) noexcept {
-  static_assert(sizeof(kernel::CheckedCall) <= hcq::Ring::kScratchBytes);
+  static_assert(sizeof(kernel::CheckedCall) <= Ring::kScratchBytes);
   const Executable& executable = executable_of(dispatch);
   auto& call = *::new (static_cast<void*>(ring.scratch())) kernel::CheckedCall;
   call.entry = executable.entry(dispatch.function);
@@ -183,7 +183,7 @@ Result<std::unique_ptr<CommandBuffer>> CommandBuffer::create(const hal::Recorded
     }
     const hal::DispatchCommand& dispatch = command.dispatch;
     if (runs_nothing(dispatch)) continue;
-    assert(dispatch.binding_count <= hcq::Ring::kScratchPointers);
+    assert(dispatch.binding_count <= Ring::kScratchPointers);
     if (executable_of(dispatch).checked()) {
       record->kind = Record::Kind::kChecked;
       record->dispatch = &dispatch;
@@ -243,7 +243,7 @@ std::uint32_t CommandBuffer::pieces_of(const Record& record, unsigned threads) n
                                       : command.kind == hal::CommandKind::kUpdate
                                           ? command.update.target
                                           : command.copy.target;
-    least = hcq::kChunkBytes;
+    least = kChunkBytes;
     if (target.length != hal::kWholeSize) work = target.length;
   }
   return static_cast<std::uint32_t>(
@@ -258,10 +258,10 @@ Status CommandBuffer::make_graph(const hal::RecordedCommands& recording, unsigne
                   [](const Record& record) { return record.kind == Record::Kind::kIndirect; })) {
     return {};
   }
-  hal::Array<hcq::Task> work;
+  hal::Array<Task> work;
   const Record* record = records_.get();
   for (const hal::Command& command : recording.commands) {
-    hcq::Task task;
+    Task task;
     const bool nothing =
         command.kind == hal::CommandKind::kDispatch && runs_nothing(command.dispatch);
     if (hal::does_work(command.kind) && !nothing) {
@@ -281,12 +281,12 @@ Status CommandBuffer::make_graph(const hal::RecordedCommands& recording, unsigne
   HALYARD_ASSIGN_OR_RETURN(const TaskPlan plan, plan_tasks(recording, {work.data(), work.size()}));
   if (!plan.parallel) return {};
   HALYARD_ASSIGN_OR_RETURN(
-      graph_, hcq::TaskGraph::create({plan.tasks.data(), plan.tasks.size()},
-                                     {plan.edges.data(), plan.edges.size()}, threads, &run_piece));
+      graph_, TaskGraph::create({plan.tasks.data(), plan.tasks.size()},
+                                {plan.edges.data(), plan.edges.size()}, threads, &run_piece));
   return {};
 }
 
-void CommandBuffer::run_piece(const hcq::Task& task, const void* context) {
+void CommandBuffer::run_piece(const Task& task, const void* context) {
   const auto& record = *static_cast<const Record*>(task.argument);
   const auto* table = static_cast<const hal::BoundRange*>(context);
   const auto part = [&](std::uint64_t total) {
@@ -295,7 +295,7 @@ void CommandBuffer::run_piece(const hcq::Task& task, const void* context) {
     return std::pair(first, std::min(each, total - first));
   };
   if (record.kind != Record::Kind::kTransfer) {
-    void* scratch[hcq::Ring::kScratchPointers];
+    void* scratch[Ring::kScratchPointers];
     void* const* buffers = record.buffers;
     const void* constants = record.constants;
     if (record.kind == Record::Kind::kSlots) {
@@ -307,7 +307,7 @@ void CommandBuffer::run_piece(const hcq::Task& task, const void* context) {
     }
     const auto [first, count] =
         part(std::uint64_t{record.groups[0]} * record.groups[1] * record.groups[2]);
-    hcq::run_groups(record.kernel, buffers, constants, record.groups, first, count);
+    run_groups(record.kernel, buffers, constants, record.groups, first, count);
     return;
   }
   const hal::Command& command = *record.transfer;
@@ -316,9 +316,9 @@ void CommandBuffer::run_piece(const hcq::Task& task, const void* context) {
     // word.
     const std::uint64_t length = length_of(command.fill.target, table);
     const auto [first, count] = part((length + 3) / 4);
-    hcq::fill_bytes(resolve(command.fill.target, table) + 4 * first,
-                    std::min(4 * count, length - std::min(length, 4 * first)), command.fill.pattern,
-                    command.fill.pattern_size);
+    fill_bytes(resolve(command.fill.target, table) + 4 * first,
+               std::min(4 * count, length - std::min(length, 4 * first)), command.fill.pattern,
+               command.fill.pattern_size);
     return;
   }
   const bool update = command.kind == hal::CommandKind::kUpdate;
@@ -329,7 +329,7 @@ void CommandBuffer::run_piece(const hcq::Task& task, const void* context) {
 }
 
 // Returns false if it became a job.
-bool CommandBuffer::start(hcq::Ring& ring, const Record& record, const hal::BoundRange* table) {
+bool CommandBuffer::start(Ring& ring, const Record& record, const hal::BoundRange* table) {
   switch (record.kind) {
     case Record::Kind::kCall:
     case Record::Kind::kGroups:
@@ -377,29 +377,29 @@ bool CommandBuffer::start(hcq::Ring& ring, const Record& record, const hal::Boun
   return true;
 }
 
-hcq::Outcome CommandBuffer::run(hcq::Ring& ring, const std::uint64_t* words, hcq::Slice& slice) {
+Outcome CommandBuffer::run(Ring& ring, const std::uint64_t* words, Slice& slice) {
   const auto& self = *reinterpret_cast<const CommandBuffer*>(words[1]);
   const auto* table = reinterpret_cast<const hal::BoundRange*>(words[2]);
   if (self.checked_) [[unlikely]] return run_checked(self, ring, table, slice);
   std::uint64_t& cursor = ring.cursor();
-  hcq::TaskGraph* const graph = self.graph_.get();
+  TaskGraph* const graph = self.graph_.get();
   if (graph != nullptr && cursor == 0) {
-    const hcq::RunChoice::How how = graph->choose();
-    if (how == hcq::RunChoice::How::kShared && graph->begin(table)) {
+    const RunChoice::How how = graph->choose();
+    if (how == RunChoice::How::kShared && graph->begin(table)) {
       cursor = kGraph;
       ring.start_tasks(*graph);
-      return hcq::Outcome::kJob;
+      return Outcome::kJob;
     }
-    if (how == hcq::RunChoice::How::kInOrderTimed && graph->begin_in_order()) cursor = kTimed;
+    if (how == RunChoice::How::kInOrderTimed && graph->begin_in_order()) cursor = kTimed;
   }
   if (cursor == kGraph) {
     graph->end();
-    return hcq::Outcome::kDone;
+    return Outcome::kDone;
   }
   const std::uint64_t timed = cursor & kTimed;
   while (cursor < (self.count_ | timed)) {
     const std::uint64_t allowance = slice.allowance();
-    if (allowance == 0) return hcq::Outcome::kYield;
+    if (allowance == 0) return Outcome::kYield;
     const std::uint64_t at = cursor - timed;
     const Record* const first = &self.records_[at];
     const Record* const end = first + std::min(allowance, self.count_ - at);
@@ -412,10 +412,10 @@ hcq::Outcome CommandBuffer::run(hcq::Ring& ring, const std::uint64_t* words, hcq
     // Written before start(), since a job may pass this role to another thread at once.
     cursor += count;
     slice.spend(static_cast<std::uint32_t>(count));
-    if (more && !start(ring, *record, table)) return hcq::Outcome::kJob;
+    if (more && !start(ring, *record, table)) return Outcome::kJob;
   }
   if (timed != 0) graph->end_in_order();
-  return hcq::Outcome::kDone;
+  return Outcome::kDone;
 }
 
 // Returns null if there is no fault.
@@ -426,27 +426,26 @@ const Status* CommandBuffer::fault_of(const Record& record) noexcept {
 }
 
 // Runs the records in order, as run_traced(). Nothing runs after a fault.
-hcq::Outcome CommandBuffer::run_checked(const CommandBuffer& self, hcq::Ring& ring,
-                                        const hal::BoundRange* table, hcq::Slice& slice) {
+Outcome CommandBuffer::run_checked(const CommandBuffer& self, Ring& ring,
+                                   const hal::BoundRange* table, Slice& slice) {
   std::uint64_t& cursor = ring.cursor();
   while (cursor < 2 * self.count_) {
     const Record& record = self.records_[cursor / 2];
     if (cursor % 2 == 0) {
-      if (slice.allowance() == 0) return hcq::Outcome::kYield;
+      if (slice.allowance() == 0) return Outcome::kYield;
       slice.spend(1);
       ++cursor;  // before start(), as in run()
-      if (!start(ring, record, table)) return hcq::Outcome::kJob;
+      if (!start(ring, record, table)) return Outcome::kJob;
     }
     if (const Status* fault = fault_of(record); fault != nullptr) return ring.fault(*fault);
     ++cursor;
   }
-  return hcq::Outcome::kDone;
+  return Outcome::kDone;
 }
 
 // Runs the records in order. The cursor is twice the index of the record, plus one while it runs as
 // a job.
-hcq::Outcome CommandBuffer::run_traced(hcq::Ring& ring, const std::uint64_t* words,
-                                       hcq::Slice& slice) {
+Outcome CommandBuffer::run_traced(Ring& ring, const std::uint64_t* words, Slice& slice) {
   const auto& self = *reinterpret_cast<const CommandBuffer*>(words[1]);
   const auto* table = reinterpret_cast<const hal::BoundRange*>(words[2]);
   auto& stamps = *reinterpret_cast<trace::Stamps*>(words[3]);
@@ -454,12 +453,12 @@ hcq::Outcome CommandBuffer::run_traced(hcq::Ring& ring, const std::uint64_t* wor
   while (cursor < 2 * self.count_) {
     const std::uint64_t at = cursor / 2;
     if (cursor % 2 == 0) {
-      if (slice.allowance() == 0) return hcq::Outcome::kYield;
+      if (slice.allowance() == 0) return Outcome::kYield;
       slice.spend(1);
       stamps.tracer->prepare_thread();  // the role may have passed to another thread
       stamps.command_begin = stamps.tracer->now();
       ++cursor;  // before start(), as in run()
-      if (!start(ring, self.records_[at], table)) return hcq::Outcome::kJob;
+      if (!start(ring, self.records_[at], table)) return Outcome::kJob;
     }
     if (const Status* fault = fault_of(self.records_[at]); fault != nullptr) {
       return ring.fault(*fault);
@@ -467,21 +466,21 @@ hcq::Outcome CommandBuffer::run_traced(hcq::Ring& ring, const std::uint64_t* wor
     trace::note_command(stamps, self.labels_[at]);
     ++cursor;
   }
-  return hcq::Outcome::kDone;
+  return Outcome::kDone;
 }
 
-hcq::Outcome run_dispatch(hcq::Ring& ring, const std::uint64_t* words, hcq::Slice&) {
+Outcome run_dispatch(Ring& ring, const std::uint64_t* words, Slice&) {
   constexpr std::uint64_t kStarted = 1, kCheckedStarted = 2;
   const auto& dispatch = *reinterpret_cast<const hal::DispatchCommand*>(words[1]);
   std::uint64_t& cursor = ring.cursor();
   const auto end_checked = [&] {
     const kernel::FaultRecord& faults = executable_of(dispatch).faults();
-    return faults.found() ? ring.fault(faults.cause()) : hcq::Outcome::kDone;
+    return faults.found() ? ring.fault(faults.cause()) : Outcome::kDone;
   };
-  if (cursor != 0) return cursor == kStarted ? hcq::Outcome::kDone : end_checked();
+  if (cursor != 0) return cursor == kStarted ? Outcome::kDone : end_checked();
   if (executable_of(dispatch).checked()) [[unlikely]] {
     cursor = kCheckedStarted;
-    return start_checked(ring, dispatch, nullptr) ? end_checked() : hcq::Outcome::kJob;
+    return start_checked(ring, dispatch, nullptr) ? end_checked() : Outcome::kJob;
   }
   cursor = kStarted;
   std::uint32_t groups[3];
@@ -495,8 +494,8 @@ hcq::Outcome run_dispatch(hcq::Ring& ring, const std::uint64_t* words, hcq::Slic
     buffers[i] = cpu::address_of(dispatch.bindings[i]);
   }
   return ring.start_groups(kernel_of(dispatch), groups, buffers, dispatch.constants)
-             ? hcq::Outcome::kDone
-             : hcq::Outcome::kJob;
+             ? Outcome::kDone
+             : Outcome::kJob;
 }
 
 }  // namespace halyard::inline v0::cpu

@@ -9,9 +9,9 @@
 // So nothing is patched, and any number of submissions may use a recording at once.
 //
 // A recording that runs in order needs no barriers, events or edges, so they are dropped. If its
-// commands may overlap, it also has a task graph (hcq/task_graph.h), which all threads of the
-// device run. It runs in order instead if earlier runs showed that to be faster, if another ring is
-// running the graph, under a tracer, or with a checked kernel.
+// commands may overlap, it also has a task graph (drivers/cpu/task_graph.h), which all threads of
+// the device run. It runs in order instead if earlier runs showed that to be faster, if another
+// ring is running the graph, under a tracer, or with a checked kernel.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +20,11 @@
 #include <new>
 #include <utility>
 
+#include "drivers/cpu/packet.h"
+#include "drivers/cpu/ring.h"
+#include "drivers/cpu/task_graph.h"
 #include "hal/recording/command.h"
 #include "halyard/base/result.h"
-#include "halyard/hcq/program.h"
-#include "hcq/packet.h"
-#include "hcq/ring.h"
-#include "hcq/task_graph.h"
 
 namespace halyard::inline v0::cpu {
 
@@ -39,9 +38,9 @@ class CommandBuffer final : public hal::NativeCommands {
   ~CommandBuffer() override;
 
   // A custom packet. Words: this function, CommandBuffer*, hal::BoundRange[] (the binding table).
-  static hcq::Outcome run(hcq::Ring& ring, const std::uint64_t* words, hcq::Slice& slice);
+  static Outcome run(Ring& ring, const std::uint64_t* words, Slice& slice);
   // The same, but notes each command, for a recording with labels. One more word: trace::Stamps*.
-  static hcq::Outcome run_traced(hcq::Ring& ring, const std::uint64_t* words, hcq::Slice& slice);
+  static Outcome run_traced(Ring& ring, const std::uint64_t* words, Slice& slice);
 
  private:
   struct Record;
@@ -49,10 +48,10 @@ class CommandBuffer final : public hal::NativeCommands {
   explicit CommandBuffer(const hal::RecordedCommands& recording) noexcept;
   Status make_graph(const hal::RecordedCommands& recording, unsigned threads);
   static std::uint32_t pieces_of(const Record& record, unsigned threads) noexcept;
-  static void run_piece(const hcq::Task& task, const void* context);
-  static bool start(hcq::Ring& ring, const Record& record, const hal::BoundRange* table);
-  static hcq::Outcome run_checked(const CommandBuffer& self, hcq::Ring& ring,
-                                  const hal::BoundRange* table, hcq::Slice& slice);
+  static void run_piece(const Task& task, const void* context);
+  static bool start(Ring& ring, const Record& record, const hal::BoundRange* table);
+  static Outcome run_checked(const CommandBuffer& self, Ring& ring, const hal::BoundRange* table,
+                             Slice& slice);
   static const Status* fault_of(const Record& record) noexcept;
 
   // Values of the cursor. kGraph: the graph runs. kTimed, with the next record: the commands run in
@@ -65,12 +64,12 @@ class CommandBuffer final : public hal::NativeCommands {
   bool checked_ = false;                        // some record has a checked kernel
   std::unique_ptr<trace::Label[]> labels_;      // of each record, while tracing
   std::unique_ptr<std::uint64_t[]> arguments_;  // bindings and constants of each dispatch, in turn
-  std::unique_ptr<hcq::TaskGraph> graph_;       // null: the commands are a chain
+  std::unique_ptr<TaskGraph> graph_;            // null: the commands are a chain
 };
 
 // One dispatch command without slots, as a custom packet. Words: this function,
 // hal::DispatchCommand*.
-hcq::Outcome run_dispatch(hcq::Ring& ring, const std::uint64_t* words, hcq::Slice& slice);
+Outcome run_dispatch(Ring& ring, const std::uint64_t* words, Slice& slice);
 
 // The address of a range without a slot.
 inline std::byte* address_of(const hal::CommandRange& range) noexcept {

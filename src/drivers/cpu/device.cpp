@@ -64,7 +64,7 @@ Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(
 }
 
 Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind, hal::QueuePriority priority) {
-  const auto ring_priority = static_cast<hcq::RingPriority>(priority);
+  const auto ring_priority = static_cast<RingPriority>(priority);
   HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<Lane> lane,
                            Lane::create(running_->group, ring_priority));
   base::LockGuard lock(mutex_);

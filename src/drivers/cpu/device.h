@@ -9,10 +9,10 @@
 
 #include "base/mutex.h"
 #include "drivers/cpu/lane.h"
+#include "drivers/cpu/ring_group.h"
 #include "drivers/cpu/topology.h"
 #include "drivers/cpu/workers.h"
 #include "hal/device/driver.h"
-#include "hcq/ring_group.h"
 
 namespace halyard::inline v0::cpu {
 
@@ -41,7 +41,7 @@ class Device final : public hal::DeviceImpl {
                                            hal::QueuePriority priority) override;
   void close() override;
 
-  hcq::RingGroup& group() noexcept { return running_->group; }
+  RingGroup& group() noexcept { return running_->group; }
 
  private:
   Device(hal::DeviceInfo info, std::optional<unsigned> node, bool strict);
@@ -52,7 +52,7 @@ class Device final : public hal::DeviceImpl {
   // The objects that work that cannot be stopped needs, even after the device is closed.
   struct Running {
     explicit Running(unsigned workers) : group(workers), threads(group) {}
-    hcq::RingGroup group;
+    RingGroup group;
     Workers threads;
     std::vector<std::unique_ptr<Lane>> lanes;
   };

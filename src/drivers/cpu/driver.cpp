@@ -10,11 +10,11 @@
 #include "base/format.h"
 #include "drivers/cpu/device.h"
 #include "drivers/cpu/lane.h"
+#include "drivers/cpu/ring_group.h"
 #include "drivers/cpu/topology.h"
 #include "drivers/cpu/workers.h"
 #include "hal/device/host_device.h"
 #include "hal/device/registry.h"
-#include "hcq/ring_group.h"
 
 namespace halyard::inline v0::cpu {
 namespace {
@@ -52,9 +52,8 @@ hal::DeviceInfo describe(unsigned ordinal, const Layout& layout) {
   hal::DeviceInfo info = hal::host_device_info("cpu");
   info.uri = base::format("cpu://{}{}", ordinal, layout.options);
   info.limits.max_in_flight = kMaxInFlight;
-  info.workers = layout.workers != 0
-                     ? layout.workers
-                     : std::clamp(hcq::core_count() / layout.devices, 1u, kMaxWorkers);
+  info.workers = layout.workers != 0 ? layout.workers
+                                     : std::clamp(core_count() / layout.devices, 1u, kMaxWorkers);
   return info;
 }
 

@@ -13,7 +13,7 @@
 #include "base/array.h"
 #include "hal/device/driver.h"
 #include "halyard/base/result.h"
-#include "halyard/hcq/program.h"
+#include "halyard/hcq/cpu.h"
 #include "kernel/cpu_checked.h"
 #include "kernel/cpu_image.h"
 #include "kernel/hyx.h"

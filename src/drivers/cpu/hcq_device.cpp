@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "drivers/cpu/encoder.h"
 #include "drivers/cpu/executable.h"
 #include "halyard/hcq/cpu.h"
 #include "hcq/command_list.h"
@@ -38,9 +39,10 @@ Result<std::unique_ptr<HcqDevice>> HcqDevice::create(unsigned workers,
   std::unique_ptr<HcqDevice> device(new (std::nothrow)
                                         HcqDevice(std::move(timeline), workers, options));
   if (device == nullptr) return error(StatusCode::kResourceExhausted, "cpu: no memory");
-  HALYARD_ASSIGN_OR_RETURN(device->compute_,
-                           hcq::HostQueue::create(device->group_, options.limits));
-  HALYARD_ASSIGN_OR_RETURN(device->copy_, hcq::HostQueue::create(device->group_, options.limits));
+  HALYARD_ASSIGN_OR_RETURN(device->compute_, HostQueue::create(device->group_, options.limits));
+  if (options.has_copy_queue) {
+    HALYARD_ASSIGN_OR_RETURN(device->copy_, HostQueue::create(device->group_, options.limits));
+  }
   HALYARD_RETURN_IF_ERROR(device->workers_.start(workers));
   return device;
 }
@@ -53,42 +55,16 @@ HcqDevice::~HcqDevice() {
 }
 
 Status HcqDevice::submit(hcq::QueueType type, const hcq::detail::CommandList& list) {
-  if (options_.signal_bits != 64) {
-    for (const hcq::detail::Command& command : list.commands) {
-      HALYARD_RETURN_IF_ERROR(check_value(command.kind, command.words));
-    }
-  }
   return queue(type).submit(list);
 }
 
 Status HcqDevice::submit(hcq::QueueType type, hcq::detail::BoundList& list) {
-  auto& image = static_cast<hcq::HostImage&>(list);
-  if (options_.signal_bits != 64) HALYARD_RETURN_IF_ERROR(check_values(image));
-  return queue(type).submit(image);
+  return queue(type).submit(static_cast<HostImage&>(list));
 }
 
 Result<Ref<hcq::detail::BoundList>> HcqDevice::bind(const hcq::detail::CommandList& list) {
-  HALYARD_ASSIGN_OR_RETURN(Ref<hcq::HostImage> image, hcq::HostImage::create(list));
+  HALYARD_ASSIGN_OR_RETURN(Ref<HostImage> image, HostImage::create(list));
   return Ref<hcq::detail::BoundList>(std::move(image));
-}
-
-Status HcqDevice::check_value(hcq::PacketKind kind, const std::uint64_t* words) {
-  if (kind == hcq::PacketKind::kIndirect) {
-    return check_values(*reinterpret_cast<hcq::HostImage*>(words[0]));
-  }
-  const bool has_value = kind == hcq::PacketKind::kSignal || kind == hcq::PacketKind::kWait;
-  if (!has_value || words[1] >> 32 == 0) return {};
-  return error(StatusCode::kOutOfRange, "cpu: {} {} is beyond this device's 32 bits",
-               kind == hcq::PacketKind::kSignal ? "signal of" : "wait for", base::number(words[1]));
-}
-
-Status HcqDevice::check_values(hcq::HostImage& image) {
-  for (std::size_t i = 0; i < image.packet_count(); ++i) {
-    const hcq::Packet& packet = image.packet(i);
-    const auto kind = static_cast<hcq::PacketKind>(packet.header.load(std::memory_order_relaxed));
-    HALYARD_RETURN_IF_ERROR(check_value(kind, packet.words));
-  }
-  return {};
 }
 
 hcq::Buffer HcqDevice::allocate_memory(hcq::MemoryType, std::uint64_t size) noexcept {
@@ -111,8 +87,11 @@ void HcqDevice::free_memory(hcq::MemoryType, const hcq::Buffer& memory) noexcept
 namespace hcq {
 namespace {
 
-Result<Program> make_program(Kernel kernel, ProgramInfo info, Ref<RefCounted> image) {
-  auto* object = new (std::nothrow) ProgramObject(kernel, std::move(info), std::move(image));
+Result<Program> make_program(Kernel function, ProgramInfo info, Ref<RefCounted> code) {
+  auto image =
+      Ref<cpu::HostKernel>::adopt(new (std::nothrow) cpu::HostKernel(function, std::move(code)));
+  auto* object =
+      !image ? nullptr : new (std::nothrow) ProgramObject(std::move(image), std::move(info));
   if (object == nullptr) return error(StatusCode::kResourceExhausted, "program: no memory");
   return Program(Ref<ProgramObject>::adopt(object));
 }
@@ -144,7 +123,7 @@ Result<std::unique_ptr<Device>> open_cpu(unsigned workers) {
     return error(StatusCode::kInvalidArgument, "cpu: {} workers, at most {} are possible", workers,
                  cpu::kMaxWorkers);
   }
-  if (workers == 0) workers = core_count();
+  if (workers == 0) workers = cpu::core_count();
   HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, cpu::HcqDevice::create(workers));
   return device;
 }
@@ -154,6 +133,7 @@ Result<Program> cpu_program(Kernel kernel, ProgramInfo info) {
     return error(StatusCode::kInvalidArgument, "program '{}': {}", info.name, what);
   };
   if (kernel == nullptr) return invalid("no function");
+  if (info.max_local_size != 0) return invalid("a kernel for the CPU has one local size");
   if (info.buffer_count > kMaxBuffers) {
     return invalid(base::format("{} buffers; the most is {}", info.buffer_count, kMaxBuffers));
   }

@@ -10,10 +10,11 @@
 
 #include "base/atomic.h"
 #include "drivers/cpu/allocator.h"
+#include "drivers/cpu/encoder.h"
+#include "drivers/cpu/host_queue.h"
+#include "drivers/cpu/ring_group.h"
 #include "drivers/cpu/workers.h"
 #include "halyard/hcq/device.h"
-#include "hcq/host_queue.h"
-#include "hcq/ring_group.h"
 #include "hcq/timeline.h"
 
 namespace halyard::inline v0::cpu {
@@ -22,13 +23,15 @@ namespace halyard::inline v0::cpu {
 struct HcqDeviceOptions {
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
-  hcq::HostQueueLimits limits;
+  HostQueueLimits limits;
   // With 32 bits, a submission cannot signal or wait for a larger value.
   unsigned signal_bits = 64;
   // The last value of a signal of a timeline, before the timeline continues with another signal.
   // The default is half the range of 32 bits, or kNever with 64-bit signals.
   std::optional<std::uint64_t> timeline_limit;
   std::uint64_t timeline_start = 0;
+  // False: copies are commands of the compute queue.
+  bool has_copy_queue = true;
   // The size of the device's memory in bytes.
   std::uint64_t memory_size = kNever;
   // The group of devices that share memory with this device; by default all cpu devices.
@@ -42,19 +45,21 @@ class HcqDevice final : public hcq::Device {
                                                    const HcqDeviceOptions& options = {});
   ~HcqDevice() override;
 
-  hcq::RingGroup& group() noexcept { return group_; }
+  RingGroup& group() noexcept { return group_; }
 
  private:
   HcqDevice(std::unique_ptr<hcq::detail::Timeline> timeline, unsigned workers,
             const HcqDeviceOptions& options) noexcept
-      : Device(std::move(timeline)), options_(options), group_(workers), workers_(group_) {}
+      : Device(std::move(timeline), {.target = HostKernel::kTarget,
+                                     .signal_bits = options.signal_bits,
+                                     .has_copy_queue = options.has_copy_queue}),
+        options_(options),
+        group_(workers),
+        workers_(group_) {}
   Status submit(hcq::QueueType type, const hcq::detail::CommandList& commands) override;
   Status submit(hcq::QueueType type, hcq::detail::BoundList& commands) override;
   Result<Ref<hcq::detail::BoundList>> bind(const hcq::detail::CommandList& commands) override;
-  // Returns kOutOfRange for a value of more than 32 bits if the device has no more.
-  static Status check_value(hcq::PacketKind kind, const std::uint64_t* words);
-  static Status check_values(hcq::HostImage& image);
-  hcq::HostQueue& queue(hcq::QueueType type) noexcept {
+  HostQueue& queue(hcq::QueueType type) noexcept {
     return type == hcq::QueueType::kCompute ? *compute_ : *copy_;
   }
   hcq::Buffer allocate_memory(hcq::MemoryType type, std::uint64_t size) noexcept override;
@@ -63,10 +68,10 @@ class HcqDevice final : public hcq::Device {
 
   const HcqDeviceOptions options_;
   base::Atomic<std::uint64_t> memory_used_{0};
-  hcq::RingGroup group_;
+  RingGroup group_;
   Workers workers_;
-  std::unique_ptr<hcq::HostQueue> compute_;
-  std::unique_ptr<hcq::HostQueue> copy_;
+  std::unique_ptr<HostQueue> compute_;
+  std::unique_ptr<HostQueue> copy_;  // null if it has none
 };
 
 }  // namespace halyard::inline v0::cpu

@@ -6,9 +6,9 @@
 
 #include "base/format.h"
 #include "drivers/cpu/command_buffer.h"
+#include "drivers/cpu/packet.h"
+#include "drivers/cpu/slice.h"
 #include "hal/recording/command.h"
-#include "hcq/packet.h"
-#include "hcq/slice.h"
 #include "trace/command_note.h"
 
 namespace halyard::inline v0::cpu {
@@ -28,8 +28,6 @@ static_assert(kRingPackets >= 2 * kMaxInFlight);
 // fits the ring.
 constexpr std::size_t kMaxWaitPackets = 8;
 
-using hcq::word;
-
 // kCall packets before and after a traced submission. Words: trace::Stamps*, and the name of the
 // command between them unless it notes its commands itself.
 void stamp_begin(const std::uint64_t* words) {
@@ -48,12 +46,11 @@ void stamp_end(const std::uint64_t* words) {
 
 }  // namespace
 
-Result<std::unique_ptr<Lane>> Lane::create(hcq::RingGroup& group, hcq::RingPriority priority) {
+Result<std::unique_ptr<Lane>> Lane::create(RingGroup& group, RingPriority priority) {
   std::unique_ptr<Lane> lane(new (std::nothrow) Lane(group));
   if (lane == nullptr) return error(StatusCode::kResourceExhausted, "cpu: no memory for a lane");
-  HALYARD_ASSIGN_OR_RETURN(
-      lane->ring_, hcq::Ring::create(group, &lane->sequence_, kRingPackets, nullptr, priority,
-                                     lane.get()));
+  HALYARD_ASSIGN_OR_RETURN(lane->ring_, Ring::create(group, &lane->sequence_, kRingPackets, nullptr,
+                                                     priority, lane.get()));
   return lane;
 }
 
@@ -105,24 +102,23 @@ Status Lane::push_waits(std::span<const timeline::Edge> waits) noexcept {
   };
   if (waits.size() <= kMaxWaitPackets) {
     for (const timeline::Edge& edge : waits) {
-      ring_->push(hcq::PacketKind::kWait, 0, word(signal_of(edge)), edge.sequence);
+      ring_->push(PacketKind::kWait, 0, word(signal_of(edge)), edge.sequence);
     }
     return {};
   }
-  auto* points = new (std::nothrow) hcq::WaitPoint[waits.size()];
+  auto* points = new (std::nothrow) WaitPoint[waits.size()];
   if (points == nullptr) {
     return error(StatusCode::kResourceExhausted, "cpu: no memory for {} edges", waits.size());
   }
   for (std::size_t i = 0; i < waits.size(); ++i) {
     points[i] = {signal_of(waits[i]), waits[i].sequence};
   }
-  ring_->push(hcq::PacketKind::kWaitList, 0, word(points), waits.size());
+  ring_->push(PacketKind::kWaitList, 0, word(points), waits.size());
   return {};
 }
 
 // The last packet writes the sequence, after all stamps.
 void Lane::push_traced(const timeline::Issue& issue) noexcept {
-  using hcq::PacketKind;
   const auto& operation = *static_cast<const hal::Operation*>(issue.operation);
   trace::Name name = trace::kNoName;
   ring_->push(PacketKind::kCall, 0, word(&stamp_begin), word(issue.stamps));
@@ -140,7 +136,6 @@ void Lane::push_traced(const timeline::Issue& issue) noexcept {
 
 // `sequence`: the lane's sequence once the operation has completed; 0 leaves it unchanged.
 void Lane::push(const hal::Operation& operation, std::uint64_t sequence) noexcept {
-  using hcq::PacketKind;
   switch (operation.kind) {
     case hal::OperationKind::kBarrier:
       ring_->push(PacketKind::kNop, sequence);
@@ -216,7 +211,7 @@ void Lane::wake_if_left() noexcept {
 
 bool Lane::help(std::uint64_t sequence) noexcept {
   if (sequence_.value() >= sequence) return false;
-  hcq::Slice slice(/*chunks=*/1);
+  Slice slice(/*chunks=*/1);
   if (!ring_->step(slice, /*wake=*/false)) return group_.step(slice, ring_.get());
   // While this thread ran the ring, doorbells had no effect. The thread returns when its sequence
   // is reached, before later submissions have run.

@@ -14,10 +14,10 @@
 
 #include "base/atomic.h"
 #include "base/mutex.h"
+#include "drivers/cpu/ring.h"
+#include "drivers/cpu/ring_group.h"
 #include "hal/recording/command.h"
 #include "halyard/base/result.h"
-#include "hcq/ring.h"
-#include "hcq/ring_group.h"
 #include "hcq/signal_object.h"
 #include "timeline/native_queue.h"
 #include "timeline/notify_list.h"
@@ -26,10 +26,10 @@ namespace halyard::inline v0::cpu {
 
 inline constexpr std::uint32_t kMaxInFlight = 1024;  // submissions in a lane
 
-class Lane final : public timeline::NativeQueue, private base::Notify, private hcq::RingFaults {
+class Lane final : public timeline::NativeQueue, private base::Notify, private RingFaults {
  public:
   // `group` outlives the lane. Returns kResourceExhausted.
-  static Result<std::unique_ptr<Lane>> create(hcq::RingGroup& group, hcq::RingPriority priority);
+  static Result<std::unique_ptr<Lane>> create(RingGroup& group, RingPriority priority);
   // Drops pending submissions. Precondition: no thread serves the group any more.
   ~Lane() override;
 
@@ -45,7 +45,7 @@ class Lane final : public timeline::NativeQueue, private base::Notify, private h
   bool still_running() const noexcept { return end_ == timeline::Abandoned::kStillRunning; }
 
  private:
-  explicit Lane(hcq::RingGroup& group) noexcept : group_(group) {}
+  explicit Lane(RingGroup& group) noexcept : group_(group) {}
   void push(const hal::Operation& operation, std::uint64_t sequence) noexcept;
   void push_traced(const timeline::Issue& issue) noexcept;
   void wake_if_left() noexcept;
@@ -56,8 +56,8 @@ class Lane final : public timeline::NativeQueue, private base::Notify, private h
   Status push_waits(std::span<const timeline::Edge> waits) noexcept;
 
   // Read by the issuer and by helpers for each submission; rarely written.
-  hcq::RingGroup& group_;
-  std::unique_ptr<hcq::Ring> ring_;
+  RingGroup& group_;
+  std::unique_ptr<Ring> ring_;
   base::Atomic<bool> lost_{false};  // abandoned, or has a fault
   Status cause_;                    // written before lost_
   timeline::Abandoned end_ = timeline::Abandoned::kStopping;  // the latest result of abandon()

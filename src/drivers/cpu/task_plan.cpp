@@ -16,7 +16,7 @@ class Planner {
   explicit Planner(const hal::RecordedCommands& recording) : recording_(recording) {}
 
   // Returns false without memory.
-  bool plan(std::span<const hcq::Task> work) {
+  bool plan(std::span<const Task> work) {
     if (!ends_.grow(recording_.commands.size()) || !marks_.grow(recording_.event_count)) {
       return false;
     }
@@ -41,7 +41,7 @@ class Planner {
   TaskPlan take() { return std::move(result_); }
 
  private:
-  bool add_task(const hcq::Task& task, std::uint32_t depth) {
+  bool add_task(const Task& task, std::uint32_t depth) {
     return result_.tasks.push_back(task) && depth_.push_back(depth) && is_last_.push_back(true);
   }
   std::uint32_t newest() const { return static_cast<std::uint32_t>(result_.tasks.size()) - 1; }
@@ -52,8 +52,7 @@ class Planner {
     return result_.edges.push_back({before, after});
   }
 
-  bool add_command(std::uint32_t index, const hcq::Task& work,
-                   std::span<const hal::CommandEdge> edges) {
+  bool add_command(std::uint32_t index, const Task& work, std::span<const hal::CommandEdge> edges) {
     const bool whole = work.pieces == 1;
     const bool joins = edges.size() >= kMany && are_as_before(edges);
     if (!joins) join_ = kNone;
@@ -62,7 +61,7 @@ class Planner {
       join_ = newest();
       if (!add_edges(edges, join_)) return false;
     }
-    if (!add_task(whole ? work : hcq::Task(), 0)) return false;
+    if (!add_task(whole ? work : Task(), 0)) return false;
     const std::uint32_t begin = newest();
     if (!(joins ? add_edge(join_, begin) : add_edges(edges, begin))) return false;
     last_edges_ = edges;
@@ -73,7 +72,7 @@ class Planner {
       depth_[begin] = depth;
     } else {
       for (std::uint32_t piece = 0; piece < work.pieces; ++piece) {
-        hcq::Task part = work;
+        Task part = work;
         part.piece = piece;
         if (!add_task(part, depth) || !add_edge(begin, newest())) return false;
       }
@@ -174,8 +173,7 @@ class Planner {
 
 }  // namespace
 
-Result<TaskPlan> plan_tasks(const hal::RecordedCommands& recording,
-                            std::span<const hcq::Task> work) {
+Result<TaskPlan> plan_tasks(const hal::RecordedCommands& recording, std::span<const Task> work) {
   Planner planner(recording);
   if (planner.plan(work)) return planner.take();
   return error(StatusCode::kResourceExhausted, "cpu: no memory to order {} commands",

@@ -13,23 +13,22 @@
 
 #include <cstdint>
 
+#include "drivers/cpu/task_graph.h"
 #include "hal/memory/arena.h"
 #include "hal/recording/command.h"
 #include "halyard/base/result.h"
-#include "hcq/task_graph.h"
 
 namespace halyard::inline v0::cpu {
 
 struct TaskPlan {
-  hal::Array<hcq::Task> tasks;  // an edge leads from an earlier to a later one
-  hal::Array<hcq::TaskEdge> edges;
+  hal::Array<Task> tasks;  // an edge leads from an earlier to a later one
+  hal::Array<TaskEdge> edges;
   // Whether any two commands may overlap. If not, the recording is a chain and needs no graph.
   bool parallel = false;
 };
 
 // `work[i]` is the task of command i, with its number of pieces. Entries of barriers and events are
 // ignored, since their tasks have no work. Returns kResourceExhausted.
-Result<TaskPlan> plan_tasks(const hal::RecordedCommands& recording,
-                            std::span<const hcq::Task> work);
+Result<TaskPlan> plan_tasks(const hal::RecordedCommands& recording, std::span<const Task> work);
 
 }  // namespace halyard::inline v0::cpu

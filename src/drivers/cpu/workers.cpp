@@ -17,7 +17,7 @@ Status Workers::start(unsigned count, std::span<const Processors> on) noexcept {
   if (threads_ == nullptr) {
     return error(StatusCode::kResourceExhausted, "cpu: no memory for {} workers", count);
   }
-  const auto body = [](void* group) { static_cast<hcq::RingGroup*>(group)->serve(); };
+  const auto body = [](void* group) { static_cast<RingGroup*>(group)->serve(); };
   for (; count_ < count; ++count_) {
     // The affinity applies from the thread's first instruction, so that the memory it touches first
     // is on its node.

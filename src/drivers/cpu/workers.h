@@ -8,9 +8,9 @@
 #include <span>
 
 #include "base/thread.h"
+#include "drivers/cpu/ring_group.h"
 #include "drivers/cpu/topology.h"
 #include "halyard/base/status.h"
-#include "hcq/ring_group.h"
 
 namespace halyard::inline v0::cpu {
 
@@ -19,7 +19,7 @@ inline constexpr unsigned kMaxWorkers = 256;
 class Workers {
  public:
   // `group` outlives the threads.
-  explicit Workers(hcq::RingGroup& group) noexcept : group_(group) {}
+  explicit Workers(RingGroup& group) noexcept : group_(group) {}
   // Precondition: stop() was called, or nothing was started.
   ~Workers();
 
@@ -30,7 +30,7 @@ class Workers {
   void stop() noexcept;
 
  private:
-  hcq::RingGroup& group_;
+  RingGroup& group_;
   std::unique_ptr<base::Thread[]> threads_;
   unsigned count_ = 0;
 };

@@ -16,11 +16,11 @@
 #include <cstdint>
 
 #include "base/atomic.h"
+#include "drivers/cpu/ring.h"
 #include "halyard/base/clock.h"
 #include "halyard/base/status.h"
-#include "hcq/ring.h"
 
-namespace halyard::inline v0::hcq {
+namespace halyard::inline v0::cpu {
 
 // Waking a parked thread costs the waker 8 us and takes 20-40: less work than this is not shared.
 inline constexpr Nanoseconds kWorthWaking = 20'000;
@@ -110,4 +110,4 @@ class RingGroup {
   base::Atomic<std::uint64_t> wakes_{0};
 };
 
-}  // namespace halyard::inline v0::hcq
+}  // namespace halyard::inline v0::cpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "hcq/ring.h"
+#include "drivers/cpu/ring.h"
 
 #include <algorithm>
 #include <bit>
@@ -10,12 +10,12 @@
 
 #include "base/format.h"
 #include "base/futex.h"
-#include "hcq/host_image.h"
-#include "hcq/ring_group.h"
-#include "hcq/task_graph.h"
-#include "hcq/work.h"
+#include "drivers/cpu/host_image.h"
+#include "drivers/cpu/ring_group.h"
+#include "drivers/cpu/task_graph.h"
+#include "drivers/cpu/work.h"
 
-namespace halyard::inline v0::hcq {
+namespace halyard::inline v0::cpu {
 namespace {
 
 // Retired packets are reported to the producer in batches of this size: one write to a shared line
@@ -60,7 +60,7 @@ void drop(const Packet& packet, std::uint32_t header) noexcept {
 
 }  // namespace
 
-Result<std::unique_ptr<Ring>> Ring::create(RingGroup& group, SignalObject* sequence,
+Result<std::unique_ptr<Ring>> Ring::create(RingGroup& group, hcq::SignalObject* sequence,
                                            std::size_t capacity, RingFeeder* feeder,
                                            RingPriority priority, RingFaults* faults) {
   assert(std::has_single_bit(capacity) && capacity >= 2);
@@ -75,7 +75,7 @@ Result<std::unique_ptr<Ring>> Ring::create(RingGroup& group, SignalObject* seque
   return ring;
 }
 
-Ring::Ring(RingGroup& group, SignalObject* sequence, std::unique_ptr<Packet[]> slots,
+Ring::Ring(RingGroup& group, hcq::SignalObject* sequence, std::unique_ptr<Packet[]> slots,
            std::size_t capacity, RingFeeder* feeder, RingPriority priority,
            RingFaults* faults) noexcept
     : slots_(std::move(slots)),
@@ -167,10 +167,10 @@ Ring::Step Ring::execute(Packet& packet, PacketKind kind, Slice& slice) noexcept
     case PacketKind::kNop:
       return Step::kDone;
     case PacketKind::kSignal:
-      pointer<SignalObject>(words[0])->advance(words[1]);
+      pointer<hcq::SignalObject>(words[0])->advance(words[1]);
       return Step::kDone;
     case PacketKind::kWait:
-      return wait(*pointer<SignalObject>(words[0]), words[1]);
+      return wait(*pointer<hcq::SignalObject>(words[0]), words[1]);
     case PacketKind::kWaitList:
       return wait_list(packet);
     case PacketKind::kExec: {
@@ -178,7 +178,7 @@ Ring::Step Ring::execute(Packet& packet, PacketKind kind, Slice& slice) noexcept
       const std::uint32_t groups[3] = {static_cast<std::uint32_t>(words[3]),
                                        static_cast<std::uint32_t>(words[3] >> 32),
                                        static_cast<std::uint32_t>(words[4])};
-      return done_or_job(start_groups(reinterpret_cast<Kernel>(words[0]), groups,
+      return done_or_job(start_groups(reinterpret_cast<hcq::Kernel>(words[0]), groups,
                                       pointer<void*>(words[1]), pointer<const void>(words[2])));
     }
     case PacketKind::kCopy:
@@ -191,8 +191,8 @@ Ring::Step Ring::execute(Packet& packet, PacketKind kind, Slice& slice) noexcept
                                     static_cast<std::uint32_t>(words[2]),
                                     static_cast<std::uint32_t>(words[3])));
     case PacketKind::kTimestamp:
-      pointer<base::Atomic<Nanoseconds>>(words[0])->store(Clock::steady().now(),
-                                                          std::memory_order_release);
+      pointer<base::Atomic<std::uint64_t>>(words[0])->store(
+          static_cast<std::uint64_t>(Clock::steady().now()), std::memory_order_release);
       return Step::kDone;
     case PacketKind::kBarrier:
       // Packets run in order, and each change of thread in between is a release and an acquire.
@@ -239,7 +239,7 @@ Ring::Step Ring::run_indirect(HostImage& image, Slice& slice) noexcept {
   return Step::kDone;
 }
 
-Ring::Step Ring::wait(SignalObject& signal, std::uint64_t value) noexcept {
+Ring::Step Ring::wait(hcq::SignalObject& signal, std::uint64_t value) noexcept {
   while (signal.value() < value) {
     write_back();
     waits_for_ = &signal;
@@ -302,7 +302,7 @@ void Ring::write_back() noexcept {
   if (feeder_->wants_room.load(std::memory_order_seq_cst)) feeder_->feed();
 }
 
-bool Ring::start_groups(Kernel kernel, const std::uint32_t (&groups)[3], void* const* buffers,
+bool Ring::start_groups(hcq::Kernel kernel, const std::uint32_t (&groups)[3], void* const* buffers,
                         const void* constants) noexcept {
   const std::uint64_t total = std::uint64_t{groups[0]} * groups[1] * groups[2];
   if (total <= 1) {
@@ -525,4 +525,4 @@ bool Ring::close(Nanoseconds until) noexcept {
   return true;
 }
 
-}  // namespace halyard::inline v0::hcq
+}  // namespace halyard::inline v0::cpu

@@ -11,19 +11,19 @@
 #include <cstdint>
 
 #include "base/atomic.h"
-#include "halyard/hcq/program.h"
+#include "hcq/signal_object.h"
 
-namespace halyard::inline v0::hcq {
+namespace halyard::inline v0::cpu {
 
 enum class PacketKind : std::uint8_t {
   kNop,        // does nothing; carries a lane value
-  kSignal,     // words: SignalObject*, value
-  kWait,       // words: SignalObject*, value
+  kSignal,     // words: hcq::SignalObject*, value
+  kWait,       // words: hcq::SignalObject*, value
   kWaitList,   // words: WaitPoint[] from new[], count; the ring frees it
-  kExec,       // words: Kernel, buffers, constants, x | y << 32, z
+  kExec,       // words: hcq::Kernel, buffers, constants, x | y << 32, z
   kCopy,       // words: target, source, bytes
   kFill,       // words: target, bytes, pattern, pattern size
-  kTimestamp,  // words: base::Atomic<Nanoseconds>*
+  kTimestamp,  // words: base::Atomic<std::uint64_t>*, for nanoseconds of Clock::steady()
   kBarrier,    // makes writes of other agents visible
   kCustom,     // words: CustomFunction, then the function's own
   kCall,       // words: void (*)(const std::uint64_t*), four words for it
@@ -46,9 +46,8 @@ struct alignas(64) Packet {
 };
 static_assert(sizeof(Packet) == 64 || !base::kAtomicsAreWords);
 
-class SignalObject;
 struct WaitPoint {
-  SignalObject* signal;
+  hcq::SignalObject* signal;
   std::uint64_t value;
 };
 
@@ -77,4 +76,4 @@ inline std::uint64_t word(void (*call)(const std::uint64_t*)) noexcept {
   return reinterpret_cast<std::uintptr_t>(call);
 }
 
-}  // namespace halyard::inline v0::hcq
+}  // namespace halyard::inline v0::cpu

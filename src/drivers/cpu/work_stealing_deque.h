@@ -12,7 +12,7 @@
 
 #include "base/atomic.h"
 
-namespace halyard::inline v0::hcq {
+namespace halyard::inline v0::cpu {
 
 class WorkStealingDeque {
  public:
@@ -76,4 +76,4 @@ class WorkStealingDeque {
   base::Atomic<std::uint32_t> slots_[kCapacity] = {};
 };
 
-}  // namespace halyard::inline v0::hcq
+}  // namespace halyard::inline v0::cpu

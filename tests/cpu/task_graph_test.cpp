@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "hcq/task_graph.h"
+#include "drivers/cpu/task_graph.h"
 
 #include <gtest/gtest.h>
 #include <bit>
@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "hcq_test_util.h"
+#include "ring_test_util.h"
 
-namespace halyard::hcq {
+namespace halyard::cpu {
 namespace {
 
 // ---- The deque
@@ -413,4 +413,4 @@ TEST(RunChoice, SharesLongTasksWithoutATrial) {
 // ---- A graph on its ring
 
 }  // namespace
-}  // namespace halyard::hcq
+}  // namespace halyard::cpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "hcq/host_queue.h"
+#include "drivers/cpu/host_queue.h"
 
 #include <algorithm>
 #include <cassert>
@@ -8,8 +8,9 @@
 #include <utility>
 
 #include "base/format.h"
+#include "drivers/cpu/encoder.h"
 
-namespace halyard::inline v0::hcq {
+namespace halyard::inline v0::cpu {
 
 Result<std::unique_ptr<HostQueue>> HostQueue::create(RingGroup& group,
                                                      const HostQueueLimits& limits) {
@@ -31,19 +32,18 @@ Result<std::unique_ptr<HostQueue>> HostQueue::create(RingGroup& group,
 
 HostQueue::~HostQueue() { assert(first_ == nullptr); }
 
-Status HostQueue::submit(const detail::CommandList& list) noexcept {
+Status HostQueue::submit(const hcq::detail::CommandList& list) noexcept {
   return submit({.commands = list.commands.data(),
                  .count = list.commands.size(),
                  .args = list.args.data(),
                  .args_count = list.args.size(),
-                 .packets = list.packets,
+                 .packets = list.steps,
                  .profile = list.profile});
 }
 
 Status HostQueue::submit(HostImage& image) noexcept {
-  detail::Command command{.kind = PacketKind::kIndirect};
-  command.words[0] = reinterpret_cast<std::uintptr_t>(&image);
-  command.keeps = Ref<RefCounted>(&image);
+  hcq::detail::Command command{.kind = hcq::detail::CommandKind::kBound};
+  command.object = Ref<RefCounted>(&image);
   return submit({.commands = &command,
                  .count = 1,
                  .args = nullptr,
@@ -89,8 +89,8 @@ bool HostQueue::fits(const Submission& submission) noexcept {
   if (submission.args_count == 0) return true;
   // A block does not wrap, so up to one block's length may stay unused at the end.
   constexpr std::size_t kLargest =
-      (kMaxBuffers * sizeof(std::uint64_t) + kMaxConstantsSize) / kBlock;
-  return submission.args_count / detail::kArgsBlockWords + kLargest +
+      (hcq::kMaxBuffers * sizeof(std::uint64_t) + hcq::kMaxConstantsSize) / kBlock;
+  return submission.args_count / hcq::detail::kArgsBlockWords + kLargest +
              (kernargs_tail_ - ring_->retires()) <=
          limits_.kernargs_bytes / kBlock;
 }
@@ -118,12 +118,11 @@ void HostQueue::feed_locked() noexcept {
   }
 }
 
-bool HostQueue::push(const detail::Command& command, const std::uint64_t* args,
-                     const Ref<detail::Profile>& profile) noexcept {
-  if (!ring_->has_room(command.packets())) return false;
+bool HostQueue::push(const hcq::detail::Command& command, const std::uint64_t* args,
+                     const Ref<hcq::detail::Profile>& profile) noexcept {
+  if (!ring_->has_room(command.steps())) return false;
   std::uint32_t tail = kernargs_tail_;
-  Words words;
-  std::copy_n(command.words, kPacketWords, words.begin());
+  const std::uint64_t* block_words = nullptr;
   if (command.args_count != 0) {
     const auto capacity = static_cast<std::uint32_t>(limits_.kernargs_bytes / kBlock);
     const std::uint32_t blocks = command.args_blocks();
@@ -132,27 +131,27 @@ bool HostQueue::push(const detail::Command& command, const std::uint64_t* args,
     if (start + blocks - ring_->retires() > capacity) return false;
     std::byte* block = kernargs_ + start % capacity * kBlock;
     std::memcpy(block, args + command.args_begin, command.args_count * sizeof(std::uint64_t));
-    words[1] = reinterpret_cast<std::uintptr_t>(block);
-    words[2] =
-        reinterpret_cast<std::uintptr_t>(block + command.buffer_count * sizeof(std::uint64_t));
+    block_words = reinterpret_cast<const std::uint64_t*>(block);
     tail = start + blocks;
   }
   // Uses the unchanged tail: an earlier packet than the kernel's must not release its arguments.
-  if (command.times != nullptr) publish_timestamp(command.times->begin, profile);
+  if (command.times != nullptr) publish_timestamp(command.times->own.begin, profile);
   kernargs_tail_ = tail;
-  publish(command.kind, words, command.keeps.get());
-  if (command.times != nullptr) publish_timestamp(command.times->end, profile);
+  const PacketKind kind = encode(command, block_words, ring_->next_slot().words);
+  publish(kind, command.object.get());
+  if (command.times != nullptr) publish_timestamp(command.times->own.end, profile);
   return true;
 }
 
-void HostQueue::publish_timestamp(base::Atomic<Nanoseconds>& time,
-                                  const Ref<detail::Profile>& profile) noexcept {
-  publish(PacketKind::kTimestamp, {reinterpret_cast<std::uintptr_t>(&time)}, profile.get());
+void HostQueue::publish_timestamp(base::Atomic<std::uint64_t>& time,
+                                  const Ref<hcq::detail::Profile>& profile) noexcept {
+  ring_->next_slot().words[0] = word(&time);
+  publish(PacketKind::kTimestamp, profile.get());
 }
 
-void HostQueue::publish(PacketKind kind, const Words& words, RefCounted* keeps) noexcept {
+// The words are in the next slot already.
+void HostQueue::publish(PacketKind kind, RefCounted* keeps) noexcept {
   Packet& packet = ring_->next_slot();
-  std::ranges::copy(words, packet.words);
   packet.retires = kernargs_tail_;
   packet.lane_value = 0;
   std::uint32_t flags = 0;
@@ -169,7 +168,7 @@ HostQueue::Batch* HostQueue::copy(const Submission& submission) noexcept {
   if (batch == nullptr) return nullptr;
   batch->count = submission.count;
   batch->profile = submission.profile;
-  batch->commands = new (std::nothrow) detail::Command[submission.count];
+  batch->commands = new (std::nothrow) hcq::detail::Command[submission.count];
   batch->args = new (std::nothrow) std::uint64_t[submission.args_count];
   if (batch->commands == nullptr || batch->args == nullptr) {
     destroy(batch);
@@ -198,4 +197,4 @@ void HostQueue::close() noexcept {
   ring_->close();
 }
 
-}  // namespace halyard::inline v0::hcq
+}  // namespace halyard::inline v0::cpu

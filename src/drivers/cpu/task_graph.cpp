@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "hcq/task_graph.h"
+#include "drivers/cpu/task_graph.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,10 +7,10 @@
 #include <new>
 
 #include "base/format.h"
-#include "hcq/ring.h"
-#include "hcq/ring_group.h"
+#include "drivers/cpu/ring.h"
+#include "drivers/cpu/ring_group.h"
 
-namespace halyard::inline v0::hcq {
+namespace halyard::inline v0::cpu {
 namespace {
 
 // The clock (30 ns) is read after about this much work.
@@ -289,4 +289,4 @@ void TaskGraph::leave(unsigned index, bool with_work) noexcept {
   free_seats_.fetch_or(bit, std::memory_order_release);
 }
 
-}  // namespace halyard::inline v0::hcq
+}  // namespace halyard::inline v0::cpu

@@ -15,7 +15,7 @@
 #include "base/atomic.h"
 #include "halyard/base/clock.h"
 
-namespace halyard::inline v0::hcq {
+namespace halyard::inline v0::cpu {
 
 class RunChoice {
  public:
@@ -64,4 +64,4 @@ class RunChoice {
   base::Atomic<Nanoseconds> in_order_{0};
 };
 
-}  // namespace halyard::inline v0::hcq
+}  // namespace halyard::inline v0::cpu

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "hcq/host_image.h"
+#include "drivers/cpu/host_image.h"
 
 #include <algorithm>
 #include <new>
 
 #include "base/format.h"
+#include "drivers/cpu/encoder.h"
 
-namespace halyard::inline v0::hcq {
+namespace halyard::inline v0::cpu {
 namespace {
 
 void write_header(Packet& packet, PacketKind kind) noexcept {
@@ -15,15 +16,15 @@ void write_header(Packet& packet, PacketKind kind) noexcept {
 
 }  // namespace
 
-Result<Ref<HostImage>> HostImage::create(const detail::CommandList& list) {
+Result<Ref<HostImage>> HostImage::create(const hcq::detail::CommandList& list) {
   const auto no_memory = [&] {
     return error(StatusCode::kResourceExhausted, "queue: no memory to bind {} commands",
                  list.commands.size());
   };
   auto image = Ref<HostImage>::adopt(new (std::nothrow) HostImage);
   if (!image) return no_memory();
-  image->count_.store(list.packets, std::memory_order_relaxed);
-  image->packets_.reset(new (std::nothrow) Packet[list.packets]);
+  image->count_.store(list.steps, std::memory_order_relaxed);
+  image->packets_.reset(new (std::nothrow) Packet[list.steps]);
   if (list.args_blocks() != 0) {
     image->args_.reset(new (std::nothrow) ArgsBlock[list.args_blocks()]);
     if (image->args_ == nullptr) return no_memory();
@@ -33,12 +34,12 @@ Result<Ref<HostImage>> HostImage::create(const detail::CommandList& list) {
   image->entries_.reserve(list.commands.size());
   std::size_t next = 0;
   for (std::size_t i = 0; i < list.commands.size(); ++i) {
-    const detail::Command& command = list.commands[i];
+    const hcq::detail::Command& command = list.commands[i];
     if (command.times != nullptr) {
       Packet& before = image->packets_[next++];
       Packet& after = image->packets_[next + 1];
-      before.words[0] = word(&command.times->begin);
-      after.words[0] = word(&command.times->end);
+      before.words[0] = word(&command.times->own.begin);
+      after.words[0] = word(&command.times->own.end);
       write_header(before, PacketKind::kTimestamp);
       write_header(after, PacketKind::kTimestamp);
     }
@@ -50,20 +51,17 @@ Result<Ref<HostImage>> HostImage::create(const detail::CommandList& list) {
   return image;
 }
 
-void HostImage::write(const detail::CommandList& list, std::size_t index) noexcept {
-  const detail::Command& command = list.commands[index];
+void HostImage::write(const hcq::detail::CommandList& list, std::size_t index) noexcept {
+  const hcq::detail::Command& command = list.commands[index];
   Entry& entry = entries_[index];
   Packet& packet = packets_[entry.packet];
-  std::copy_n(command.words, kPacketWords, packet.words);
-  if (command.args_count != 0) {
-    packet.words[1] = word(args() + command.args_begin);
-    packet.words[2] = word(args() + command.args_begin + command.buffer_count);
-  }
-  entry.keeps = command.keeps;
-  write_header(packet, command.kind);
+  write_header(packet,
+               encode(command, command.args_count == 0 ? nullptr : args() + command.args_begin,
+                      packet.words));
+  if (entry.keeps != command.object) entry.keeps = command.object;
 }
 
-void HostImage::update(const detail::CommandList& list, std::size_t begin,
+void HostImage::update(const hcq::detail::CommandList& list, std::size_t begin,
                        std::size_t end) noexcept {
   const bool last = end == list.commands.size();
   if (list.all_changed) {
@@ -71,16 +69,12 @@ void HostImage::update(const detail::CommandList& list, std::size_t begin,
     if (last) std::copy(list.args.begin(), list.args.end(), args());
     return;
   }
-  for (const detail::Place& place : list.changed) {
-    if (place.word == detail::Place::kArgs) {
+  for (const hcq::detail::Place& place : list.changed) {
+    if (place.field == hcq::detail::kArgs) {
       if (last) args()[place.index] = list.args[place.index];
-      continue;
+    } else if (place.index >= begin && place.index < end) {
+      write(list, place.index);
     }
-    if (place.index < begin || place.index >= end) continue;
-    const detail::Command& command = list.commands[place.index];
-    Entry& entry = entries_[place.index];
-    packets_[entry.packet].words[place.word] = command.words[place.word];
-    if (entry.keeps != command.keeps) entry.keeps = command.keeps;
   }
 }
 
@@ -90,4 +84,4 @@ void HostImage::set_end(std::size_t end) noexcept {
   count_.store(count, std::memory_order_relaxed);
 }
 
-}  // namespace halyard::inline v0::hcq
+}  // namespace halyard::inline v0::cpu

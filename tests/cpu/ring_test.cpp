@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "hcq/ring.h"
+#include "drivers/cpu/ring.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,9 +11,9 @@
 
 #include "base/atomic.h"
 #include "halyard/base/clock.h"
-#include "hcq_test_util.h"
+#include "ring_test_util.h"
 
-namespace halyard::hcq {
+namespace halyard::cpu {
 namespace {
 
 constexpr std::size_t kChunk = 256 * 1024;
@@ -202,7 +202,7 @@ TEST(Ring, TimestampLeavesTheValueAlone) {
   SteppedRing r;
   SignalObject signal(7);
   const Nanoseconds before = Clock::steady().now();
-  r.ring->push(PacketKind::kTimestamp, 0, word(&signal.time_stamp()));
+  r.ring->push(PacketKind::kTimestamp, 0, word(&signal.words().time));
   drain(r.group);
   EXPECT_EQ(signal.value(), 7u);
   EXPECT_GE(signal.timestamp(), before);
@@ -363,4 +363,4 @@ TEST(Ring, CloseCutsAnOpenJobShort) {
 }
 
 }  // namespace
-}  // namespace halyard::hcq
+}  // namespace halyard::cpu

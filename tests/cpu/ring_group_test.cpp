@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "hcq/ring_group.h"
+#include "drivers/cpu/ring_group.h"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "hcq_test_util.h"
+#include "ring_test_util.h"
 
-namespace halyard::hcq {
+namespace halyard::cpu {
 namespace {
 
 TEST(RingGroup, DoorbellOfAnAttendedRingWakesNoWorker) {
@@ -196,4 +196,4 @@ TEST_F(Priorities, AJobIsNotLeftForARingOfItsOwnPriorityOrBelow) {
 }
 
 }  // namespace
-}  // namespace halyard::hcq
+}  // namespace halyard::cpu

@@ -21,12 +21,13 @@
 
 #include "base/atomic.h"
 #include "base/parker.h"
+#include "drivers/cpu/packet.h"
+#include "drivers/cpu/slice.h"
 #include "halyard/base/result.h"
-#include "hcq/packet.h"
+#include "halyard/hcq/cpu.h"
 #include "hcq/signal_object.h"
-#include "hcq/slice.h"
 
-namespace halyard::inline v0::hcq {
+namespace halyard::inline v0::cpu {
 
 class HostImage;
 class RingGroup;
@@ -65,7 +66,7 @@ class Ring final : private base::Notify {
   // `capacity` is a number of packets, a power of two. `sequence` (may be null) receives the lane
   // values; only this ring writes it. `group`, `feeder` and `faults` outlive the ring; the latter
   // may be null, `faults` if no packet has one. Errors: kResourceExhausted.
-  static Result<std::unique_ptr<Ring>> create(RingGroup& group, SignalObject* sequence,
+  static Result<std::unique_ptr<Ring>> create(RingGroup& group, hcq::SignalObject* sequence,
                                               std::size_t capacity, RingFeeder* feeder = nullptr,
                                               RingPriority priority = RingPriority::kNormal,
                                               RingFaults* faults = nullptr);
@@ -155,7 +156,7 @@ class Ring final : private base::Notify {
   // These run the work and return true, or make a job of it and return false. After false the
   // packet's function returns kJob and no longer accesses the ring: another thread may already have
   // finished the job and hold the role. The arguments' memory stays alive until the job is done.
-  bool start_groups(Kernel kernel, const std::uint32_t (&groups)[3], void* const* buffers,
+  bool start_groups(hcq::Kernel kernel, const std::uint32_t (&groups)[3], void* const* buffers,
                     const void* constants) noexcept;
   bool start_copy(void* target, const void* source, std::uint64_t size) noexcept;
   bool start_fill(void* target, std::uint64_t size, std::uint32_t pattern,
@@ -185,7 +186,7 @@ class Ring final : private base::Notify {
   struct Job {
     PacketKind kind;  // kCustom: tasks
     TaskGraph* tasks;
-    Kernel kernel;
+    hcq::Kernel kernel;
     void* const* buffers;
     const void* constants;
     std::uint32_t groups[3];
@@ -198,7 +199,7 @@ class Ring final : private base::Notify {
     std::uint32_t chunks;
   };
 
-  Ring(RingGroup& group, SignalObject* sequence, std::unique_ptr<Packet[]> slots,
+  Ring(RingGroup& group, hcq::SignalObject* sequence, std::unique_ptr<Packet[]> slots,
        std::size_t capacity, RingFeeder* feeder, RingPriority priority,
        RingFaults* faults) noexcept;
 
@@ -214,7 +215,7 @@ class Ring final : private base::Notify {
 
   enum class Step : std::uint8_t { kDone, kYield, kJob, kBlocked };
   Step execute(Packet& packet, PacketKind kind, Slice& slice) noexcept;
-  Step wait(SignalObject& signal, std::uint64_t value) noexcept;
+  Step wait(hcq::SignalObject& signal, std::uint64_t value) noexcept;
   Step wait_list(const Packet& packet) noexcept;
   Step run_indirect(HostImage& image, Slice& slice) noexcept;
   void retire(const Packet& packet, std::uint32_t header) noexcept;
@@ -237,7 +238,7 @@ class Ring final : private base::Notify {
   const std::uint64_t mask_;
   const int shift_;
   RingGroup& group_;
-  SignalObject* const sequence_;
+  hcq::SignalObject* const sequence_;
   RingFeeder* const feeder_;
   const RingPriority priority_;
   RingFaults* const faults_;
@@ -255,9 +256,9 @@ class Ring final : private base::Notify {
   std::uint64_t indirect_ = 0;  // index of the next packet of a kIndirect
   std::uint32_t retires_seen_ = 0;
   bool job_done_ = false;
-  SignalObject* waits_for_ = nullptr;
+  hcq::SignalObject* waits_for_ = nullptr;
   std::uint64_t armed_ = 0;  // notifications armed so far
-  SignalObject::Waiter waiter_{*this};
+  hcq::SignalObject::Waiter waiter_{*this};
   Job job_{};
 
   // Claims. A chunk can be claimed only while its job exists, so the claiming thread may read job_.
@@ -271,4 +272,4 @@ class Ring final : private base::Notify {
   alignas(64) void* scratch_[kScratchBytes / sizeof(void*)];
 };
 
-}  // namespace halyard::inline v0::hcq
+}  // namespace halyard::inline v0::cpu

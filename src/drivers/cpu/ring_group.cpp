@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "hcq/ring_group.h"
+#include "drivers/cpu/ring_group.h"
 
 #include <algorithm>
 #include <bit>
@@ -9,7 +9,7 @@
 #include "base/futex.h"
 #include "base/machine.h"
 
-namespace halyard::inline v0::hcq {
+namespace halyard::inline v0::cpu {
 namespace {
 
 // An idle worker checks the rings this often before it sleeps, a few microseconds in all: about the
@@ -19,10 +19,10 @@ namespace {
 constexpr int kSpinRounds = 40;
 constexpr int kPausesPerRound = 4;
 
-// Spinning pays only while work arrives at short intervals. A worker that spun in vain kPatience
-// times in a row sleeps at once, and spins again every kTryAgain times. It may delay the very
-// thread that would submit work, on the same core.
-constexpr unsigned kPatience = 2;
+// Spinning pays only while work arrives at short intervals. A worker that spun in vain
+// kSpinPatience times in a row sleeps at once, and spins again every kTryAgain times. It may delay
+// the very thread that would submit work, on the same core.
+constexpr unsigned kSpinPatience = 2;
 constexpr unsigned kTryAgain = 8;
 
 // Spinning threads of all groups. One core is always left to threads that have work.
@@ -129,7 +129,7 @@ void RingGroup::serve() noexcept {
       base::fence_after_rmw();
       continue;  // one check after the announcement, on which producers rely
     }
-    const bool hopeful = fruitless < kPatience || fruitless % kTryAgain == 0;
+    const bool hopeful = fruitless < kSpinPatience || fruitless % kTryAgain == 0;
     if (hopeful && rounds < kSpinRounds && permit.take()) {
       ++rounds;
       for (int i = 0; i < kPausesPerRound; ++i) base::spin_pause();
@@ -269,4 +269,4 @@ void RingGroup::stop() noexcept {
   }
 }
 
-}  // namespace halyard::inline v0::hcq
+}  // namespace halyard::inline v0::cpu

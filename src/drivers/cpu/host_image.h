@@ -8,17 +8,17 @@
 #include <memory>
 #include <vector>
 
+#include "drivers/cpu/packet.h"
 #include "halyard/base/result.h"
 #include "hcq/command_list.h"
-#include "hcq/packet.h"
 
-namespace halyard::inline v0::hcq {
+namespace halyard::inline v0::cpu {
 
-class HostImage final : public detail::BoundList {
+class HostImage final : public hcq::detail::BoundList {
  public:
-  static Result<Ref<HostImage>> create(const detail::CommandList& list);
+  static Result<Ref<HostImage>> create(const hcq::detail::CommandList& list);
 
-  void update(const detail::CommandList& list, std::size_t begin,
+  void update(const hcq::detail::CommandList& list, std::size_t begin,
               std::size_t end) noexcept override;
   void set_end(std::size_t end) noexcept override;
 
@@ -27,8 +27,8 @@ class HostImage final : public detail::BoundList {
   std::size_t packet_count() const noexcept { return count_.load(std::memory_order_relaxed); }
 
  private:
-  struct alignas(detail::kArgsBlock) ArgsBlock {
-    std::uint64_t words[detail::kArgsBlockWords];
+  struct alignas(hcq::detail::kArgsBlock) ArgsBlock {
+    std::uint64_t words[hcq::detail::kArgsBlockWords];
   };
   // The packet of a command, and the object that the packet names.
   struct Entry {
@@ -38,14 +38,14 @@ class HostImage final : public detail::BoundList {
   };
 
   HostImage() noexcept = default;
-  void write(const detail::CommandList& list, std::size_t command) noexcept;
+  void write(const hcq::detail::CommandList& list, std::size_t command) noexcept;
   std::uint64_t* args() noexcept { return args_ == nullptr ? nullptr : args_[0].words; }
 
   std::unique_ptr<Packet[]> packets_;
   base::Atomic<std::size_t> count_{0};
   std::unique_ptr<ArgsBlock[]> args_;
   std::vector<Entry> entries_;
-  Ref<detail::Profile> profile_;
+  Ref<hcq::detail::Profile> profile_;
 };
 
-}  // namespace halyard::inline v0::hcq
+}  // namespace halyard::inline v0::cpu

@@ -7,7 +7,7 @@
 
 #include "halyard/base/clock.h"
 
-namespace halyard::inline v0::hcq {
+namespace halyard::inline v0::cpu {
 
 // Counts commands, and reads the clock (30 ns) only at doubling counts: 0.5 ns per command.
 class Slice {
@@ -53,4 +53,4 @@ class Slice {
   Nanoseconds start_ = 0;
 };
 
-}  // namespace halyard::inline v0::hcq
+}  // namespace halyard::inline v0::cpu

@@ -7,15 +7,15 @@
 #include <cstdint>
 #include <cstring>
 
-#include "halyard/hcq/program.h"
+#include "halyard/hcq/cpu.h"
 
-namespace halyard::inline v0::hcq {
+namespace halyard::inline v0::cpu {
 
 // Copies and fills are cut into chunks of about 12 us (at 20 GB/s); up to two of them run at once.
 inline constexpr std::uint64_t kChunkBytes = 256 * 1024;
 
 // Workgroups [first, first + count) of a grid, x fastest.
-inline void run_groups(Kernel kernel, void* const* buffers, const void* constants,
+inline void run_groups(hcq::Kernel kernel, void* const* buffers, const void* constants,
                        const std::uint32_t (&groups)[3], std::uint64_t first,
                        std::uint64_t count) noexcept {
   const std::size_t x = groups[0], y = groups[1], z = groups[2];
@@ -44,4 +44,4 @@ inline void fill_bytes(std::byte* target, std::uint64_t size, std::uint32_t patt
   std::memcpy(target, &pattern, size);
 }
 
-}  // namespace halyard::inline v0::hcq
+}  // namespace halyard::inline v0::cpu

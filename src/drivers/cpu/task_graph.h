@@ -17,18 +17,18 @@
 #include <span>
 
 #include "base/atomic.h"
+#include "drivers/cpu/run_choice.h"
+#include "drivers/cpu/work_stealing_deque.h"
 #include "halyard/base/clock.h"
 #include "halyard/base/result.h"
-#include "halyard/hcq/program.h"
-#include "hcq/run_choice.h"
-#include "hcq/work_stealing_deque.h"
+#include "halyard/hcq/cpu.h"
 
-namespace halyard::inline v0::hcq {
+namespace halyard::inline v0::cpu {
 
 class Ring;
 
 struct Task {
-  Kernel kernel = nullptr;         // called for one workgroup; null: see argument
+  hcq::Kernel kernel = nullptr;    // called for one workgroup; null: see argument
   void* const* buffers = nullptr;  // of the kernel
   const void* argument = nullptr;  // the kernel's constants, or RunPiece's; both null: no work
   std::uint32_t piece = 0;         // of `pieces`
@@ -138,4 +138,4 @@ class TaskGraph {
   base::Atomic<std::uint64_t> left_with_work_{0};
 };
 
-}  // namespace halyard::inline v0::hcq
+}  // namespace halyard::inline v0::cpu

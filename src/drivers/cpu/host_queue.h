@@ -8,20 +8,20 @@
 // the first ring, and the block is free again when the packet is complete.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
 #include "base/mutex.h"
+#include "drivers/cpu/host_image.h"
+#include "drivers/cpu/packet.h"
+#include "drivers/cpu/ring.h"
+#include "drivers/cpu/ring_group.h"
 #include "halyard/base/result.h"
 #include "halyard/base/status.h"
 #include "hcq/command_list.h"
-#include "hcq/host_image.h"
-#include "hcq/ring.h"
-#include "hcq/ring_group.h"
 
-namespace halyard::inline v0::hcq {
+namespace halyard::inline v0::cpu {
 
 struct HostQueueLimits {
   std::size_t ring_packets = 1024;  // a power of two
@@ -40,7 +40,7 @@ class HostQueue final : private RingFeeder {
   HostQueue& operator=(const HostQueue&) = delete;
 
   // Queues all of `list` in order, or nothing: kResourceExhausted. Any thread; rings the doorbell.
-  Status submit(const detail::CommandList& list) noexcept;
+  Status submit(const hcq::detail::CommandList& list) noexcept;
   // The same with one packet. The image must live until it was executed.
   Status submit(HostImage& image) noexcept;
 
@@ -51,23 +51,23 @@ class HostQueue final : private RingFeeder {
 
  private:
   struct Submission {
-    const detail::Command* commands;
+    const hcq::detail::Command* commands;
     std::size_t count;
     const std::uint64_t* args;
     std::size_t args_count;
     std::size_t packets;
-    const Ref<detail::Profile>& profile;
+    const Ref<hcq::detail::Profile>& profile;
   };
   // An entry of the backlog: a copy of the commands, and the first one that has not moved yet.
   struct Batch {
     Batch* next = nullptr;
-    detail::Command* commands;
+    hcq::detail::Command* commands;
     std::uint64_t* args;
     std::size_t count;
     std::size_t done = 0;
-    Ref<detail::Profile> profile;
+    Ref<hcq::detail::Profile> profile;
   };
-  static constexpr std::size_t kBlock = detail::kArgsBlock;
+  static constexpr std::size_t kBlock = hcq::detail::kArgsBlock;
 
   HostQueue(RingGroup& group, const HostQueueLimits& limits) noexcept
       : group_(group), limits_(limits) {}
@@ -75,12 +75,11 @@ class HostQueue final : private RingFeeder {
   void feed_locked() noexcept;
   Status submit(const Submission& submission) noexcept;
   bool fits(const Submission& submission) noexcept;
-  bool push(const detail::Command& command, const std::uint64_t* args,
-            const Ref<detail::Profile>& profile) noexcept;
-  using Words = std::array<std::uint64_t, kPacketWords>;
-  void publish(PacketKind kind, const Words& words, RefCounted* keeps) noexcept;
-  void publish_timestamp(base::Atomic<Nanoseconds>& time,
-                         const Ref<detail::Profile>& profile) noexcept;
+  bool push(const hcq::detail::Command& command, const std::uint64_t* args,
+            const Ref<hcq::detail::Profile>& profile) noexcept;
+  void publish(PacketKind kind, RefCounted* keeps) noexcept;
+  void publish_timestamp(base::Atomic<std::uint64_t>& time,
+                         const Ref<hcq::detail::Profile>& profile) noexcept;
   static Batch* copy(const Submission& submission) noexcept;
   static void destroy(Batch* batch) noexcept;
 
@@ -98,4 +97,4 @@ class HostQueue final : private RingFeeder {
   bool closed_ = false;
 };
 
-}  // namespace halyard::inline v0::hcq
+}  // namespace halyard::inline v0::cpu
