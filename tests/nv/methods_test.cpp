@@ -269,7 +269,7 @@ TEST(Compute, LocalMemoryBytesPerTpc_RoundsWarpsAndTpcs) {
   EXPECT_EQ(local_memory_bytes_per_tpc(0x240, 48, 2),
             0x1b0000u);  // 48 warps of 0x4800 bytes, twice
   EXPECT_EQ(local_memory_bytes_per_tpc(1, 1, 1), 0x8000u);
-  EXPECT_EQ(local_memory_bytes_per_tpc(17, 64, 1), 0x10000u);  // 1024 bytes for a warp, not 544
+  EXPECT_EQ(local_memory_bytes_per_tpc(17, 33, 1), 0x10000u);  // 1024 bytes for a warp, not 544
 }
 
 TEST(Compute, InvalidateShaderCaches_IsInstructionsDataAndConstants) {

@@ -362,6 +362,8 @@ TEST_P(QmdPositions, EveryBitOfAFieldIsWhereTheHeaderHasIt) {
         ASSERT_TRUE(qmd.set(names.field, value, index).ok());
         ASSERT_EQ(bits_set(qmd), std::vector{bits[i]});
         ASSERT_EQ(qmd.get(names.field, index), value);
+        ASSERT_TRUE(qmd.set(names.field, 0, index).ok());
+        ASSERT_TRUE(bits_set(qmd).empty());
       }
     }
   }

@@ -176,18 +176,34 @@ TEST(Qmd, AppendQmd_BadShape_IsRefusedWithWords) {
             "QMD version 4: bank address 0x200020020 is not a multiple of 64");
 }
 
+// Memory at an address that a QMD may not have.
+struct WrongMemory : WordList::BlockMemory {
+  explicit WrongMemory(std::uint64_t at) : address(at) {}
+  Result<hcq::DeviceSpan> allocate(std::size_t size, std::size_t) override {
+    return hcq::DeviceSpan{memory.data(), address, size};
+  }
+  std::uint64_t address;
+  std::array<std::byte, 384> memory{};
+};
+
 TEST(Qmd, AppendQmd_MemoryForBlocks_IsChecked) {
   const Qmd kernel = make_qmd(QmdVersion::kV4, kernel_of_hopper()).value();
   WordList none;
   none.begin_command();
   EXPECT_EQ(append_qmd(none, kernel, kShape).status().code(), StatusCode::kFailedPrecondition);
-  Blocks high(kCommandAddressLimit);
-  WordList list(&high);
-  list.begin_command();
+  const auto refused = [&](std::uint64_t address) {
+    WrongMemory memory(address);
+    WordList list(&memory);
+    list.begin_command();
+    return std::string(append_qmd(list, kernel, kShape).status().message());
+  };
   EXPECT_EQ(
-      append_qmd(list, kernel, kShape).status().message(),
+      refused(kCommandAddressLimit),
       "launch: the memory of a QMD at 0x10000000000 is not aligned to 256 or has more than 40 "
       "bits");
+  EXPECT_EQ(refused(0x2'0000'0080),
+            "launch: the memory of a QMD at 0x200000080 is not aligned to 256 or has more than 40 "
+            "bits");
 }
 
 TEST(Qmd, AppendQmd_TheAddressIsThatOfTheBlock) {

@@ -28,10 +28,9 @@ inline std::string hex(std::span<const std::uint32_t> words) {
 }
 inline std::string hex(const hcq::WordList& list) { return hex(list.words()); }
 
-// Blocks at consecutive addresses from `address` on.
+// Blocks at consecutive addresses.
 class Blocks final : public hcq::WordList::BlockMemory {
  public:
-  explicit Blocks(std::uint64_t address = 0x2'0002'0200) : next_(address) {}
   Result<hcq::DeviceSpan> allocate(std::size_t size, std::size_t alignment) override {
     next_ = (next_ + alignment - 1) / alignment * alignment;
     memory_.push_back(std::make_unique<std::byte[]>(size));
@@ -41,7 +40,7 @@ class Blocks final : public hcq::WordList::BlockMemory {
   }
 
  private:
-  std::uint64_t next_;
+  std::uint64_t next_ = 0x2'0002'0200;
   std::vector<std::unique_ptr<std::byte[]>> memory_;
 };
 

@@ -43,7 +43,7 @@ struct ComputeSetup {
 
 // Binds the class and sets its windows and its local memory.
 [[nodiscard]] Status set_up_compute(hcq::WordList& list, const ComputeSetup& setup);
-// Replaces the local memory alone. No kernel that uses the former memory may be in flight.
+// Replaces only the local memory. No kernel that uses the former memory may be in flight.
 [[nodiscard]] Status set_local_memory(hcq::WordList& list, const LocalMemory& memory);
 
 // What the scheduler does with a QMD (PCAS_ACTION of clcbc0.h). "Invalidate" drops an older copy
@@ -55,7 +55,7 @@ enum class LaunchAction : std::uint8_t {
 };
 
 // Schedules the QMD at `address`, a multiple of 256 below kCommandAddressLimit. The scheduler reads
-// it when it gets here, so that it may be changed until then.
+// the QMD when the method is executed; until then it may change.
 [[nodiscard]] Status launch(hcq::WordList& list, std::uint64_t address,
                             LaunchAction action = LaunchAction::kPrefetchSchedule);
 

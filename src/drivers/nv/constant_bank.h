@@ -4,7 +4,7 @@
 //
 //     windows     the addresses of the shared and the local window, 64 bits each
 //     stack       the first stack pointer, an offset in the local window
-//     parameters  those of the kernel, at the offsets that its image says
+//     parameters  those of the kernel, at the offsets that its image gives
 //
 // All other words are zero; among them is the memory descriptor that global accesses use.
 // Positions: tinygrad (ops_nv.py) for Ampere, Ada and Blackwell, libcuda-research for Hopper's

@@ -28,8 +28,7 @@ constexpr std::uint32_t kPayloadTwoWords = 1u << 27;
 
 // Upper half first.
 void append_address(WordList& list, FieldRole role, const Operand& address) {
-  constexpr std::uint32_t kUpperMask = static_cast<std::uint32_t>((kAddressLimit - 1) >> 32);
-  list.field32({role, address}, -32, kUpperMask);
+  list.field32({role, address}, -32);
   list.field32({role, address});
 }
 

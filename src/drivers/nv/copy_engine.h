@@ -16,12 +16,13 @@ namespace halyard::inline v0::nv {
 // The most bytes of one launch. LINE_LENGTH_IN has 32 bits; tinygrad splits here too.
 inline constexpr std::uint64_t kMaxCopyBytes = std::uint64_t{1} << 31;
 
-// Copies `bytes` bytes from `source` to `target`, which do not overlap. More than kMaxCopyBytes
-// become several launches; none are an empty list of words. A symbol of `bytes` becomes one launch
-// and must not exceed kMaxCopyBytes. Later copies and releases of the channel start after it.
+// Copies `bytes` bytes from `source` to `target`, which do not overlap. A copy of more than
+// kMaxCopyBytes becomes several launches, a copy of 0 bytes none. If `bytes` is a symbol there is
+// one launch, and the value must be 1 to kMaxCopyBytes. Later launches of the channel start after
+// the copy.
 //
-// Fields: kTarget and kSource of each launch, at its own offset: an update of the address of a copy
-// with several launches adds the same difference to all of them. kSize only if there is one launch.
+// Fields: kTarget and kSource of each launch, whose operands include its offset in the copy: an
+// update adds the same difference to all of them. kSize only if there is one launch.
 [[nodiscard]] Status copy(hcq::WordList& list, const hcq::Operand& target,
                           const hcq::Operand& source, const hcq::Operand& bytes);
 

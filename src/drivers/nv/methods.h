@@ -10,9 +10,9 @@
 // The functions append to a WordList and call nothing of the system. One thread at a time for each
 // list. Places of fields belong to the command that the caller began last. On an error, nothing was
 // appended. Errors:
-//     kInvalidArgument   a misaligned address, an operand of the wrong kind
+//     kInvalidArgument   a misaligned address, or an input that no value can make right
 //     kOutOfRange        a number that does not fit into its field
-// Values of symbols are not known here: whoever binds them ensures that they fit.
+// Values of symbols are unknown here: the code that binds them ensures that they fit.
 //
 // Registers and bits are those of Ampere to Blackwell. They come from NVIDIA's open-gpu-doc
 // (classes/host/clc46f.h, manuals/ampere/ga100/dev_pbdma.ref.txt) and open-gpu-kernel-modules
@@ -72,24 +72,25 @@ constexpr std::uint32_t incrementing(Subchannel subchannel, std::uint32_t method
 // Whether the host unit may fetch a segment before it has executed the one before.
 enum class GpFetch : std::uint8_t { kAhead, kAfterPreceding };
 
-// The entry of a segment of `words` words at `address`. Refuses an address that is not a multiple
-// of 4 or not below kCommandAddressLimit, and 0 or more than 2^21 - 1 words: an entry of length 0
-// is a control entry.
+// Returns the entry of a segment of `words` words at `address`. Refuses an address that is not a
+// multiple of 4 or not below kCommandAddressLimit, and 0 or more than 2^21 - 1 words: an entry of
+// length 0 is a control entry.
 [[nodiscard]] Result<std::uint64_t> gp_entry(std::uint64_t address, std::uint64_t words,
                                              GpFetch fetch);
-// Writes the entries of all segments of the list that have words, which stand one after the other
-// from `address` on, and returns their number. All but the first are fetched after the preceding
-// one has been executed, so that the words after a wait may change during the wait.
+// Writes the entries of the non-empty segments and returns their number. The segments are in memory
+// from `address` on, one after the other. Each but the first is fetched after the preceding one has
+// been executed, so that the words after a wait may change during the wait.
 // Precondition: `entries` has room for segment_count() entries.
 [[nodiscard]] Result<std::size_t> write_gp_entries(const hcq::WordList& list, std::uint64_t address,
                                                    std::span<std::uint64_t> entries);
 
 // A semaphore: two 64-bit words, the value and the time in nanoseconds of its last release.
-// `address` is a multiple of 16 below kCommandAddressLimit. A value is a field kSignal.
+// `address` is a multiple of 16 below kCommandAddressLimit. The value of a wait or release is a
+// field kSignal.
 enum class PayloadBits : std::uint8_t { k32, k64 };
 enum class Interrupt : std::uint8_t { kNone, kNonStall };
 
-// Returns the error of an address that is not that of a semaphore.
+// Returns an error unless `address` can be that of a semaphore.
 [[nodiscard]] Status check_semaphore(std::uint64_t address);
 // Returns kOutOfRange for a constant that does not fit.
 [[nodiscard]] Status check_payload(const hcq::Operand& value, PayloadBits bits);
@@ -101,14 +102,14 @@ enum class Interrupt : std::uint8_t { kNone, kNonStall };
 // Waits until the engines of the channel are idle, then writes the time, then the 64-bit value.
 [[nodiscard]] Status release_semaphore(hcq::WordList& list, std::uint64_t address,
                                        const hcq::Operand& value, Interrupt interrupt);
-// The same release with value 0, for the time alone.
+// Releases with value 0, to obtain the time.
 [[nodiscard]] Status write_timestamp(hcq::WordList& list, std::uint64_t address);
 // Waits until the engines are idle, then writes `bytes` bytes, 4 or 8, of `value` (kValue) to
 // `target` (kTarget), a multiple of `bytes`.
 [[nodiscard]] Status write_value(hcq::WordList& list, const hcq::Operand& target,
                                  const hcq::Operand& value, unsigned bytes);
 
-// Interrupts the CPU when the host unit gets here; engines may still work.
+// Interrupts the CPU when the host unit executes this method; engines may still be busy.
 void interrupt_cpu(hcq::WordList& list);
 
 enum class BarrierScope : std::uint8_t { kSystem = 0, kDevice = 1 };  // MEM_OP_C_MEMBAR_TYPE

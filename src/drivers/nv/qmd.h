@@ -6,16 +6,15 @@
 //   Result<QmdBlock> block = append_qmd(list, *kernel, {.grid = ..., .group = ..., .bank = args});
 //   launch(list, qmd_address(list, *block));                        // compute.h
 //
-// Its fields are bit ranges that each version of the QMD has elsewhere. One table says where; all
-// reads and writes use it. A field holds value >> shift. Numbers that do not fit are refused.
+// Its fields are ranges of bits, at other positions in each version of the QMD. All reads and
+// writes use one table of them. A field holds value >> shift. Numbers that do not fit are refused.
 //
 // A Qmd is the part of a launch that does not change: make it once for each kernel. append_qmd()
-// copies it into a block of a WordList, which allocates nothing else, and records the places of the
-// fields of the launch. Values of symbols are not checked here: whoever binds them ensures that
-// they are as LaunchShape says.
+// copies it into a block of a WordList and records the places of the fields of the launch. Values
+// of symbols are unknown here: the code that binds them ensures the limits of LaunchShape.
 //
 // The rules and errors of methods.h hold here. Positions: NVIDIA's open-gpu-doc, clc6c0qmd.h
-// (V03_00), clcbc0qmd.h (V04_00), clcdc0qmd.h (V05_00), in classes/compute/.
+// (V03_00), clcbc0qmd.h (V04_00), clcdc0qmd.h and clcec0qmd.h (V05_00), in classes/compute/.
 #pragma once
 
 #include <array>
@@ -85,8 +84,7 @@ enum class QmdField : std::uint8_t {
 };
 
 inline constexpr unsigned kQmdBanks = 8;
-inline constexpr unsigned kQmdReleases =
-    2;  // there is a third, which the versions place irregularly
+inline constexpr unsigned kQmdReleases = 2;  // not the third, whose positions follow no stride
 
 // Bits first + index * stride to that + width - 1, counted from bit 0 of word 0.
 struct QmdBits {
@@ -131,7 +129,7 @@ enum QmdCaches : std::uint8_t {
   kQmdInstructions = 16,
   kQmdConstants = 32,
 };
-// To whom a launch makes its writes visible before it completes (CWD_MEMBAR_TYPE).
+// Who sees the writes of a launch once it has completed (CWD_MEMBAR_TYPE).
 enum class QmdMembar : std::uint8_t { kNone = 0, kSystem = 1, kDevice = 3 };
 
 struct ConstantBank {
@@ -181,12 +179,12 @@ inline std::uint64_t qmd_address(const hcq::WordList& list, QmdBlock qmd) noexce
   return list.block_span(qmd.block).address;
 }
 
-// The GPU schedules `next` when `qmd` completes, without a method: launch() only the first one of a
-// chain. kFailedPrecondition if `qmd` has a successor.
+// Makes the GPU schedule `next` when `qmd` completes; launch() only the first QMD of a chain. The
+// GPU may read `next` as soon as `qmd` runs. Returns kFailedPrecondition if `qmd` has a successor.
 [[nodiscard]] Status chain_qmd(hcq::WordList& list, QmdBlock qmd, QmdBlock next);
 
-// When `qmd` completes, and its writes are visible as QmdKernel::membar says, the GPU writes the
-// value and the time of a semaphore. kResourceExhausted after kQmdReleases.
+// Makes the GPU write the value and the time of a semaphore when `qmd` has completed and its writes
+// are visible (QmdKernel::membar). Returns kResourceExhausted after kQmdReleases calls.
 [[nodiscard]] Status release_semaphore_by_qmd(hcq::WordList& list, QmdBlock qmd,
                                               std::uint64_t address, const hcq::Operand& value,
                                               PayloadBits bits);
