@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The cpu lane and the contract of timeline::NativeQueue.
+// The cpu lane. Most tests step it with help().
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -9,6 +9,7 @@
 
 #include "cpu_test_util.h"
 #include "drivers/cpu/lane.h"
+#include "lanes/lane_contract.h"
 #include "trace/ticking_clock.h"
 
 namespace halyard::cpu {
@@ -16,10 +17,9 @@ namespace {
 
 using timeline::Edge;
 
-class CountingNotify final : public base::Notify {
- public:
-  void notify() noexcept override { ++count; }
-  std::atomic<int> count{0};
+struct CpuLanes : ::testing::Test {
+  static constexpr bool kDropsWork = true;
+  static std::unique_ptr<hal::DeviceImpl> open_device() { return device_with(1); }
 };
 
 TEST(CpuLane, ExecutesWhatIsIssuedAndReportsItsSequence) {
@@ -53,17 +53,6 @@ TEST(CpuLane, RunsFillUpdateAndCopyInOrder) {
   EXPECT_EQ(words[15], 0xaaaa'aaaau);
 }
 
-TEST(CpuLane, TakesAWholeBatchWithOneDoorbell) {
-  auto device = stepped_device();
-  auto& lane = lane_of(*device);
-  hal::Operation barrier;
-  std::vector<timeline::Issue> batch(64);
-  for (std::uint64_t i = 0; i < 64; ++i) batch[i] = {{}, &barrier, i + 1, false};
-  EXPECT_EQ(lane.issue(batch, timeline::Doorbell::kRing).count, 64u);
-  help_all(lane);
-  EXPECT_EQ(lane.poll().sequence, 64u);
-}
-
 TEST(CpuLane, HoldsItsLimitOfSubmissionsWithAnEdgeEach) {
   auto device = stepped_device();
   auto& lane = lane_of(*device);
@@ -78,22 +67,6 @@ TEST(CpuLane, HoldsItsLimitOfSubmissionsWithAnEdgeEach) {
   }
   help_all(lane);
   EXPECT_EQ(lane.poll().sequence, limit);
-}
-
-TEST(CpuLane, IsBusyWhenFullAndTakesTheRestLater) {
-  auto device = stepped_device();
-  auto& lane = lane_of(*device);
-  hal::Operation barrier;
-  std::uint64_t issued = 0;
-  timeline::IssueResult result;
-  while ((result = issue(lane, barrier, issued + 1)).count == 1) ++issued;
-  EXPECT_TRUE(result.busy);
-  EXPECT_TRUE(result.status.ok());
-  EXPECT_GE(issued, lane.capabilities().max_in_flight);
-  help_all(lane);
-  EXPECT_EQ(issue(lane, barrier, issued + 1).count, 1u);
-  help_all(lane);
-  EXPECT_EQ(lane.poll().sequence, issued + 1);
 }
 
 TEST(CpuLane, IsBusyWhereASubmissionFitsWithoutItsEdgesOnly) {
@@ -157,91 +130,6 @@ TEST(CpuLane, BlockedLaneDoesNotStopAnother) {
   help_all(blocked);
   EXPECT_EQ(other.poll().sequence, 1u);
   EXPECT_EQ(blocked.poll().sequence, 0u);
-}
-
-TEST(CpuLane, ArmNotifiesWhenTheSequenceIsReached) {
-  auto device = stepped_device();
-  auto& lane = lane_of(*device);
-  hal::Operation barrier;
-  CountingNotify notify;
-  ASSERT_TRUE(lane.arm(2, notify).ok());
-  ASSERT_EQ(issue(lane, barrier, 1).count, 1u);
-  ASSERT_EQ(issue(lane, barrier, 2).count, 1u);
-  EXPECT_EQ(notify.count, 0);
-  help_all(lane);
-  EXPECT_EQ(notify.count, 1);
-  ASSERT_TRUE(lane.arm(2, notify).ok());  // already reached: notifies at once
-  EXPECT_EQ(notify.count, 2);
-}
-
-TEST(CpuLane, NotifiesEachThatIsArmedWhenItsSequenceIsReached) {
-  auto device = stepped_device();
-  auto& lane = lane_of(*device);
-  hal::Operation barrier;
-  CountingNotify notifies[3];
-  for (const std::uint64_t sequence : {2u, 3u, 1u}) {
-    ASSERT_TRUE(lane.arm(sequence, notifies[sequence - 1]).ok());
-  }
-  for (std::uint64_t sequence = 1; sequence <= 3; ++sequence) {
-    ASSERT_EQ(issue(lane, barrier, sequence).count, 1u);
-    help_all(lane);
-    for (std::uint64_t i = 1; i <= 3; ++i) {
-      EXPECT_EQ(notifies[i - 1].count, i <= sequence ? 1 : 0) << i << " at " << sequence;
-    }
-  }
-}
-
-// A thread may wait for two values of the same lane, in either order.
-TEST(CpuLane, OfTwoArmingsTheLowerIsNotifiedInTime) {
-  auto device = stepped_device();
-  auto& lane = lane_of(*device);
-  hal::Operation barrier;
-  CountingNotify notify;
-  ASSERT_TRUE(lane.arm(1, notify).ok());
-  ASSERT_TRUE(lane.arm(3, notify).ok());
-  ASSERT_EQ(issue(lane, barrier, 1).count, 1u);
-  help_all(lane);
-  EXPECT_EQ(notify.count, 1);
-  ASSERT_TRUE(lane.arm(3, notify).ok());
-  ASSERT_EQ(issue(lane, barrier, 2).count, 1u);
-  ASSERT_EQ(issue(lane, barrier, 3).count, 1u);
-  help_all(lane);
-  EXPECT_EQ(notify.count, 2);
-}
-
-TEST(CpuLane, AbandonDropsWhatHasNotRunAndReportsTheCause) {
-  auto device = stepped_device();
-  auto& lane = lane_of(*device);
-  auto& other = lane_of(*device);
-  hal::Operation barrier;
-  ASSERT_EQ(issue(lane, barrier, 1).count, 1u);
-  help_all(lane);
-  ASSERT_EQ(issue(lane, barrier, 2, {Edge{&other, 1}}).count, 1u);
-  help_all(lane);
-  (void)lane.abandon(Status(StatusCode::kDeviceLost, "gone"), 0);
-  ASSERT_EQ(issue(other, barrier, 1).count, 1u);
-  help_all(other);
-  EXPECT_EQ(lane.poll().sequence, 1u);
-  EXPECT_EQ(lane.poll().fault.code(), StatusCode::kDeviceLost);
-  EXPECT_EQ(lane.probe().code(), StatusCode::kDeviceLost);
-  const auto result = issue(lane, barrier, 3);
-  EXPECT_EQ(result.count, 0u);
-  EXPECT_EQ(result.status.code(), StatusCode::kDeviceLost);
-}
-
-TEST(CpuLane, AnAbandonedLaneStopsWithTheWorkThatRuns) {
-  auto device = device_with(1);
-  auto& lane = lane_of(*device);
-  const Ref<hal::Memory> memory = allocate(*device, 64u << 20);
-  hal::Operation operation;
-  operation.kind = hal::OperationKind::kCommand;
-  operation.command = fill(whole(memory), 7);
-  for (std::uint64_t i = 1; i <= 20; ++i) ASSERT_EQ(issue(lane, operation, i).count, 1u);
-  const Status gone(StatusCode::kDeviceLost, "gone");
-  while (lane.abandon(gone, 0) == timeline::Abandoned::kStopping) std::this_thread::yield();
-  const std::uint64_t reached = lane.poll().sequence;
-  operation = {};  // no longer touched
-  EXPECT_EQ(lane.poll().sequence, reached);
 }
 
 TEST(CpuLane, ArmRingsTheDoorbellOfASilentIssue) {
@@ -340,3 +228,7 @@ TEST(CpuLane, DoesNotMeasureTheSetUpOfAThreadsFirstRecord) {
 
 }  // namespace
 }  // namespace halyard::cpu
+
+namespace halyard::testing {
+INSTANTIATE_TYPED_TEST_SUITE_P(Cpu, LaneContract, cpu::CpuLanes);
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The metal lane against the contract of timeline::NativeQueue and against Apple's documents, whose
-// violations the simulated framework reports.
+// The metal lane against its contract, and against Apple's documents, whose violations the
+// simulated framework reports.
 #include "drivers/metal/lane.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,9 @@
 
 #include "base/failing_calls.h"
 #include "base/leak.h"
+#include "drivers/metal/device.h"
 #include "drivers/metal/functions.h"
+#include "lanes/lane_contract.h"
 #include "metal/metal_test_util.h"
 #include "trace/tracer.h"
 
@@ -23,52 +25,30 @@ namespace {
 
 using MetalLane = MetalTest;
 
+sim::metal::Options options_of(bool is_adverse) {
+  sim::metal::Options options;
+  if (is_adverse) options.adversities = sim::metal::Adversities::all();
+  return options;
+}
+
+template <bool kAdverse>
+struct MetalLanes : MetalTest {
+  static constexpr bool kDropsWork = false;
+  void SetUp() override { begin(options_of(kAdverse)); }
+  static std::unique_ptr<hal::DeviceImpl> open_device() {
+    auto guard = Ref<timeline::EntryGuard>::adopt(new PoolGuard);
+    return Device::create({}, Native::physical(0), std::move(guard), {}, Native::kOptions).value();
+  }
+};
+
 // Runs once without adversities and once with all of them.
 class MetalOrder : public MetalTest, public ::testing::WithParamInterface<bool> {
  protected:
-  void SetUp() override {
-    sim::metal::Options options;
-    if (GetParam()) options.adversities = sim::metal::Adversities::all();
-    begin(options);
-  }
+  void SetUp() override { begin(options_of(GetParam())); }
 };
 INSTANTIATE_TEST_SUITE_P(Of, MetalOrder, ::testing::Bool(), [](const auto& which) {
   return std::string(which.param ? "AnAdverseDevice" : "ADevice");
 });
-
-TEST_P(MetalOrder, RunsIssuedWorkInOrder) {
-  const auto lane = native().lane();
-  const auto a = native().memory(64), b = native().memory(64);
-  const hal::Operation first = fill(a, 0x0403'0201);
-  const hal::Operation second =
-      command(hal::Command(hal::CopyCommand{range(a, 0, 64), range(b, 0, 64)}));
-  const hal::Operation third = fill(a, 0);
-  ASSERT_EQ(issue(*lane, first, 1).count, 1u);
-  ASSERT_EQ(issue(*lane, second, 2).count, 1u);
-  ASSERT_EQ(issue(*lane, third, 3).count, 1u);
-  wait_until(*lane, 3);
-  EXPECT_EQ(b->host_pointer()[0], std::byte{1});
-  EXPECT_EQ(b->host_pointer()[63], std::byte{4});
-  EXPECT_EQ(a->host_pointer()[63], std::byte{0});
-}
-
-TEST_P(MetalOrder, AnEdgeHoldsWorkBack) {
-  Gate gate(native());
-  const auto lane = native().lane();
-  const auto memory = native().memory(4);
-  const hal::Operation write = fill(memory, ~0u);
-  const hal::Operation clear = fill(memory, 0);
-  ASSERT_EQ(issue(*lane, clear, 1).count, 1u);
-  ASSERT_EQ(issue(*lane, kBarrier, 2, {gate.at(1)}).count, 1u);
-  ASSERT_EQ(issue(*lane, write, 3, {gate.at(2)}).count, 1u);
-  gate.open(1);
-  wait_until(*lane, 2);
-  EXPECT_EQ(lane->poll().sequence, 2u);
-  EXPECT_EQ(memory->host_pointer()[0], std::byte{0});
-  gate.open(2);
-  wait_until(*lane, 3);
-  EXPECT_EQ(memory->host_pointer()[0], std::byte{0xff});
-}
 
 TEST_P(MetalOrder, WaitsForEachOfSeveralEdges) {
   Gate first(native()), second(native()), third(native());
@@ -89,96 +69,6 @@ TEST_P(MetalOrder, WaitsForEachOfSeveralEdges) {
   second.open(1);
   wait_until(*lane, 1);
   EXPECT_EQ(memory->host_pointer()[0], std::byte{0xff});
-}
-
-TEST_P(MetalOrder, RunsLanesWithEdgesBothWays) {
-  const auto first = native().lane(), second = native().lane();
-  constexpr std::uint64_t kLinks = 100;
-  for (std::uint64_t i = 1; i <= kLinks; ++i) {
-    ASSERT_EQ(issue(*first, kBarrier, i, {Edge{second.get(), i - 1}}).count, 1u);
-    ASSERT_EQ(issue(*second, kBarrier, i, {Edge{first.get(), i}}).count, 1u);
-  }
-  wait_until(*second, kLinks);
-}
-
-// Each wait parks for ever, so a lost wake-up hangs.
-TEST_P(MetalOrder, NoArmingIsLostWhileWorkEnds) {
-  const auto first = native().lane(), second = native().lane();
-  const auto serve = [](Lane& lane) {
-    const ScopedPool pool;
-    for (std::uint64_t i = 1; i <= 200; ++i) {
-      ASSERT_EQ(issue(lane, kBarrier, i).count, 1u);
-      wait_until(lane, i);
-    }
-  };
-  std::thread other([&] { serve(*second); });
-  serve(*first);
-  other.join();
-}
-
-TEST_F(MetalLane, IsBusyWhenFullAndTakesTheRestLater) {
-  Gate gate(native());
-  const auto lane = native().lane();
-  EXPECT_EQ(lane->capabilities().max_in_flight, kMaxInFlight);
-  EXPECT_TRUE(lane->capabilities().marks_every_submission);
-  ASSERT_EQ(issue(*lane, kBarrier, 1, {gate.at(1)}).count, 1u);
-  std::vector<timeline::Issue> batch;
-  for (std::uint64_t i = 2; i <= kMaxInFlight + 3; ++i) {
-    batch.push_back({.operation = &kBarrier, .sequence = i, .want_marker = false});
-  }
-  const auto first = lane->issue(batch, timeline::Doorbell::kRing);
-  EXPECT_EQ(first.count, kMaxInFlight - 1);
-  EXPECT_TRUE(first.busy);
-  EXPECT_TRUE(first.status.ok());
-  const auto refused = issue(*lane, kBarrier, kMaxInFlight + 1);
-  EXPECT_EQ(refused.count, 0u);
-  EXPECT_TRUE(refused.busy);
-  gate.open(1);
-  wait_until(*lane, kMaxInFlight);
-  ASSERT_EQ(issue(*lane, kBarrier, kMaxInFlight + 1).count, 1u);
-  wait_until(*lane, kMaxInFlight + 1);
-}
-
-TEST_F(MetalLane, ArmNotifiesAtOnceForWhatIsReached) {
-  const auto lane = native().lane();
-  ASSERT_EQ(issue(*lane, kBarrier, 1).count, 1u);
-  while (lane->poll().sequence < 1) sched_yield();
-  CountingNotify notify;
-  ASSERT_TRUE(lane->arm(1, notify).ok());
-  EXPECT_EQ(notify.count, 1);
-}
-
-TEST_F(MetalLane, ArmNotifiesOnceTheEarliestIsReached) {
-  Gate gate(native());
-  CountingNotify notify, probe;
-  ASSERT_TRUE(gate.lane().arm(9, notify).ok());
-  ASSERT_TRUE(gate.lane().arm(2, notify).ok());
-  ASSERT_TRUE(gate.lane().arm(5, notify).ok());
-  ASSERT_TRUE(gate.lane().arm(1, probe).ok());
-  gate.open(1);
-  while (probe.count == 0) sched_yield();
-  EXPECT_EQ(notify.count, 0);
-  gate.open(2);
-  while (notify.count == 0) sched_yield();
-  EXPECT_EQ(notify.count, 1);
-}
-
-TEST_F(MetalLane, AnArmingBelowWhatMetalWatchesIsNotLost) {
-  Gate gate(native()), other(native());
-  for (std::uint64_t i = 1; i <= 40; ++i) {
-    CountingNotify late, early, elsewhere;
-    ASSERT_TRUE(gate.lane().arm(2 * i, late).ok());
-    if (i % 3 == 0) sched_yield();
-    ASSERT_TRUE(gate.lane().arm(2 * i - 1, early).ok());
-    ASSERT_TRUE(other.lane().arm(i, elsewhere).ok());
-    gate.open(2 * i - 1);
-    while (early.count == 0) sched_yield();
-    EXPECT_EQ(late.count, 0);
-    other.open(i);
-    while (elsewhere.count == 0) sched_yield();
-    gate.open(2 * i);
-    while (late.count == 0) sched_yield();
-  }
 }
 
 TEST_F(MetalLane, LanesEndWithArmingsThatAreNeverReached) {
@@ -221,23 +111,6 @@ TEST_F(MetalLane, EndsOnceNoBlockUsesIt) {
   ends.join();
 }
 
-TEST_F(MetalLane, AnAbandonedLaneStopsWithTheWorkThatRunsAndTouchesNothingAfterwards) {
-  const auto lane = native().lane();
-  const auto memory = native().memory(1u << 16);
-  const hal::Operation write = fill(memory, 0x0707'0707);
-  ASSERT_EQ(issue(*lane, kBarrier, 1).count, 1u);
-  wait_until(*lane, 1);
-  ASSERT_EQ(issue(*lane, write, 2).count, 1u);
-  ASSERT_EQ(stop(*lane), timeline::Abandoned::kStopped);
-  EXPECT_EQ(memory->host_pointer()[0], std::byte{7}) << "stopped, but the device had not written";
-  EXPECT_EQ(lane->poll().sequence, 1u);
-  EXPECT_EQ(lane->poll().fault.message(), "gone");
-  const auto refused = issue(*lane, kBarrier, 3);
-  EXPECT_EQ(refused.count, 0u);
-  EXPECT_FALSE(refused.busy);
-  EXPECT_EQ(refused.status.message(), "gone");
-}
-
 // The lane's device is not lost, but the lane may wait for a lost device, and other lanes for this
 // lane.
 TEST_F(MetalLane, WhatWaitsForAnAbandonedLaneThatDoesNotEndIsLetGo) {
@@ -250,9 +123,8 @@ TEST_F(MetalLane, WhatWaitsForAnAbandonedLaneThatDoesNotEndIsLetGo) {
     const auto lane = native().lane(), behind = native().lane();
     ASSERT_EQ(issue(*lane, kBarrier, 1, {gate.at(1)}).count, 1u);
     ASSERT_EQ(issue(*behind, kBarrier, 1, {Edge{lane.get(), 1}}).count, 1u);
-    const Status gone(StatusCode::kDeviceLost, "gone");
-    EXPECT_EQ(lane->abandon(gone, 0), timeline::Abandoned::kStopping);
-    EXPECT_EQ(lane->abandon(gone, 1), timeline::Abandoned::kStopping);
+    EXPECT_EQ(lane->abandon(kGone, 0), timeline::Abandoned::kStopping);
+    EXPECT_EQ(lane->abandon({}, 1), timeline::Abandoned::kStopping);
     EXPECT_EQ(stop(*behind), timeline::Abandoned::kStopped);
     gate.open(1);
     EXPECT_EQ(stop(*lane), timeline::Abandoned::kStopped);
@@ -266,8 +138,7 @@ TEST_F(MetalLane, WorkThatDoesNotEndIsLeftRunningAndNotifiesNoMore) {
   ASSERT_EQ(issue(*lane, kBarrier, 1, {gate->at(1)}).count, 1u);
   CountingNotify notify;
   EXPECT_TRUE(lane->arm(1, notify).ok());
-  EXPECT_EQ(lane->abandon(Status(StatusCode::kDeviceLost, "gone"), 0),
-            timeline::Abandoned::kStopping);
+  EXPECT_EQ(lane->abandon(kGone, 0), timeline::Abandoned::kStopping);
   EXPECT_EQ(lane->abandon({}, Lane::kPatience), timeline::Abandoned::kStillRunning);
   EXPECT_EQ(notify.count, 1) << "early: nothing of it is armed any more";
   // The work must end here, because the test shares its process with others.
@@ -355,3 +226,8 @@ TEST_F(MetalLane, StampsATracedSubmissionWithTheTimesOfItsBuffer) {
 
 }  // namespace
 }  // namespace halyard::metal
+
+namespace halyard::testing {
+using MetalLanes = ::testing::Types<metal::MetalLanes<false>, metal::MetalLanes<true>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Metal, LaneContract, MetalLanes);
+}  // namespace halyard::testing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The lane of markers against the contract of timeline::NativeQueue.
+// The lane of markers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,26 +11,26 @@
 #include <vector>
 
 #include "counts/allocations.h"
+#include "lanes/lane_contract.h"
+#include "simulation/stream/device.h"
 #include "stream/opened_lane.h"
-#include "trace/tracer.h"
+#include "stream/stream_gate.h"
 
 namespace halyard::stream {
 namespace {
 
-// --- markers and edges ---------------------------------------------------------------------------
+struct StreamLanes : ::testing::Test {
+  static constexpr bool kDropsWork = true;
+  static std::unique_ptr<hal::DeviceImpl> open_device() {
+    return FakeDevice::create({}, 0, {}, CommandBufferMode::kStream).value();
+  }
+  static std::unique_ptr<testing::Gate> open_gate(hal::DeviceImpl&) {
+    return std::make_unique<testing::StreamGate<FakeApi>>(
+        FakeApi(), ContextGuard<FakeApi>::create(FakeApi(), 1).value());
+  }
+};
 
-TEST(StreamLane, RunsWhatIsIssuedInOrder) {
-  OpenedContext context;
-  OpenedLane<> lane(context);
-  const auto a = context.allocate(64), b = context.allocate(64);
-  lane.issue(fill(a, 0x0403'0201), 1);
-  lane.issue(command(hal::Command(hal::CopyCommand{range(a, 0, 64), range(b, 0, 64)})), 2);
-  lane.issue(fill(a, 0), 3);
-  lane.wait_until(3);
-  EXPECT_EQ(b->host_pointer()[0], std::byte{1});
-  EXPECT_EQ(b->host_pointer()[63], std::byte{4});
-  EXPECT_EQ(a->host_pointer()[63], std::byte{0});
-}
+// --- markers and edges ---------------------------------------------------------------------------
 
 TEST(StreamLane, ShowsNoProgressBehindItsLastMarker) {
   OpenedContext context;
@@ -41,19 +41,6 @@ TEST(StreamLane, ShowsNoProgressBehindItsLastMarker) {
   EXPECT_EQ(lane->poll().sequence, 1u);
   EXPECT_TRUE(lane->mark().ok());
   lane.wait_until(2);
-}
-
-// No host thread polls the producer: the streams wait for each other.
-TEST(StreamLane, WaitsForAnEdgeWithoutTheHost) {
-  OpenedContext context;
-  OpenedLane<> gate(context), producer(context), consumer(context);
-  producer.issue(kBarrier, 1);
-  consumer.issue(kBarrier, 1, {producer.at(1)});
-  consumer.wait_until(1);
-  producer.issue(kBarrier, 2);
-  consumer.issue(kBarrier, 2, {producer.at(2)});
-  consumer.wait_until(2);
-  EXPECT_EQ(producer->poll().sequence, 2u);
 }
 
 TEST(StreamLane, RunsLanesOfTwoDevicesWithEdgesBothWays) {
@@ -294,56 +281,6 @@ TEST(StreamLane, CountsNoCommandThatOnlyOrdersOthersAndAtLeastOne) {
   lane.wait_until(1);
 }
 
-TEST(StreamLane, NotesTheCommandsOfATracedSubmission) {
-  struct Kept final : trace::Sink {
-    void take(trace::Track, const trace::Record& record) override { records.push_back(record); }
-    void drained(std::uint64_t) override {}
-    std::vector<trace::Record> records;
-  } kept;
-  trace::Tracer tracer(Clock::steady());
-  trace::Stamps stamps[2];
-  for (trace::Stamps& each : stamps) {
-    each.tracer = &tracer;
-    each.id = tracer.next_id();
-  }
-  OpenedContext context;
-  const auto memory = context.allocate(64);
-  const hal::Operation single = fill(memory, 1);
-  const hal::Command commands[] = {single.command, hal::Command(), single.command};
-  const trace::Label labels[] = {{.name = 70}, {.name = 71}, {.name = 72, .group = 73}};
-  const hal::RecordedCommands recording{.commands = commands, .edges = {}, .labels = labels};
-  const auto native = CommandBuffer::create(recording, FakeApi::kDriver).value();
-  hal::Operation execute;
-  execute.kind = hal::OperationKind::kExecute;
-  execute.native = native.get();
-  {
-    OpenedLane<> lane(context);
-    EXPECT_EQ(
-        lane.issue({.operation = &single, .sequence = 1, .want_marker = true, .stamps = &stamps[0]})
-            .count,
-        1u);
-    EXPECT_EQ(lane.issue({.operation = &execute,
-                          .sequence = 2,
-                          .want_marker = true,
-                          .commands = {0, 2},
-                          .stamps = &stamps[1]})
-                  .count,
-              1u);
-    lane.wait_until(2);
-  }
-  tracer.drain(kept, /*last=*/true);
-  std::vector<trace::Name> names;
-  for (const trace::Record& record : kept.records) {
-    const trace::Stamps& own = stamps[names.empty() ? 0 : 1];
-    EXPECT_EQ(record.id, own.id);
-    EXPECT_LE(own.begin, record.begin);
-    EXPECT_LE(record.begin, record.end);
-    EXPECT_LE(record.end, own.end);
-    names.push_back(record.name);
-  }
-  EXPECT_EQ(names, (std::vector<trace::Name>{trace::kFill, 70, 72}));
-}
-
 // --- the end -------------------------------------------------------------------------------------
 
 class StreamLaneEnd : public ::testing::Test {
@@ -358,26 +295,6 @@ class StreamLaneEnd : public ::testing::Test {
   std::byte* const bytes = memory->host_pointer();
   Gates gates;
 };
-
-TEST_F(StreamLaneEnd, AbandonDropsWhatHasNotRunAndReportsTheCause) {
-  GatedLane gate(context), lane(context);
-  const auto written = context.allocate(64);
-  std::fill_n(written->host_pointer(), 64, std::byte{0});
-  const hal::Operation write = fill(written, ~0u);
-  gate.issue(kGate, 1);
-  lane.issue(kBarrier, 1);
-  lane.wait_until(1);
-  lane.issue(write, 2, {gate.at(1)});
-  const Status gone(StatusCode::kDeviceLost, "gone");
-  while (lane->abandon(gone, 0) == timeline::Abandoned::kStopping) base::spin_yield();
-  EXPECT_EQ(lane->abandon({}, kPatience), timeline::Abandoned::kStopped);
-  gates.open = true;
-  gate.wait_until(1);
-  EXPECT_EQ(lane->poll().sequence, 1u);
-  EXPECT_EQ(lane->poll().fault.message(), "gone");
-  EXPECT_EQ(lane->probe().message(), "gone");
-  EXPECT_EQ(written->host_pointer()[0], std::byte{0});
-}
 
 TEST_F(StreamLaneEnd, AbandonedProducerLeavesItsConsumerToTheEngine) {
   GatedLane gate(context), consumer(context);
@@ -404,11 +321,10 @@ TEST_F(StreamLaneUnstoppable, WhatRunsGoesOnWithWhatItWasGiven) {
     lane.issue(kGate, 1);
     lane.issue(kBarrier, 2);
     while (gates.entered == 0) base::spin_pause();
-    const Status hangs(StatusCode::kDeviceLost, "hangs");
-    EXPECT_EQ(lane->abandon(hangs, 0), timeline::Abandoned::kStopping);
+    EXPECT_EQ(lane->abandon(kGone, 0), timeline::Abandoned::kStopping);
     EXPECT_EQ(lane->abandon({}, kPatience - 1), timeline::Abandoned::kStopping);
     EXPECT_EQ(lane->abandon({}, kPatience), timeline::Abandoned::kStillRunning);
-    EXPECT_EQ(lane->poll().fault.message(), "hangs");
+    EXPECT_EQ(lane->poll().fault.message(), "gone");
   }
   gates.open = true;
   while (std::atomic_ref(bytes[63]).load() != std::byte{1}) base::spin_pause();
@@ -422,8 +338,7 @@ TEST_F(StreamLaneUnstoppable, WhatRunsNotifiesNothingOnceItIsAbandoned) {
     while (gates.entered == 0) base::spin_pause();
     EXPECT_TRUE(lane->arm(1, notify).ok());
     EXPECT_EQ(notify.count, 0);
-    EXPECT_EQ(lane->abandon(Status(StatusCode::kDeviceLost, "hangs"), 0),
-              timeline::Abandoned::kStopping);
+    EXPECT_EQ(lane->abandon(kGone, 0), timeline::Abandoned::kStopping);
     EXPECT_EQ(notify.count, 1);
   }
   gates.open = true;
@@ -436,10 +351,13 @@ TEST_F(StreamLaneUnstoppable, WhatHasEndedIsStopped) {
     GatedLane lane(context);
     lane.issue(kBarrier, 1);
     lane.wait_until(1);
-    ASSERT_EQ(lane->abandon(Status(StatusCode::kCancelled, "closed"), 0),
-              timeline::Abandoned::kStopped);
+    ASSERT_EQ(lane->abandon(kGone, 0), timeline::Abandoned::kStopped);
   }
 }
 
 }  // namespace
 }  // namespace halyard::stream
+
+namespace halyard::testing {
+INSTANTIATE_TYPED_TEST_SUITE_P(Stream, LaneContract, stream::StreamLanes);
+}

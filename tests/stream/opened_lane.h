@@ -14,33 +14,31 @@
 
 #include "base/failing_calls.h"
 #include "base/leak.h"
-#include "base/parker.h"
 #include "drivers/stream/command_buffer.h"
 #include "drivers/stream/context.h"
 #include "drivers/stream/lane.h"
 #include "hal/recording/command.h"
-#include "halyard/base/clock.h"
+#include "lanes/lane_calls.h"
 #include "simulation/stream/allocator.h"
 #include "simulation/stream/fake_api.h"
 
 namespace halyard::stream {
 
+using testing::command;
+using testing::CountingNotify;
+using testing::FailingCalls;
+using testing::fill;
+using testing::kBarrier;
+using testing::kGone;
+using testing::range;
 using timeline::Edge;
-
-class CountingNotify final : public base::Notify {
- public:
-  void notify() noexcept override { ++count; }
-  std::atomic<int> count{0};
-};
-
-using halyard::testing::FailingCalls;
 
 // A device's context, without the device.
 struct OpenedContext {
   explicit OpenedContext(unsigned ordinal = 0, FakeApi with = {})
       : api(with), guard(ContextGuard<FakeApi>::create(api, ordinal).value()) {}
   Ref<hal::Memory> allocate(std::uint64_t size) {
-    const timeline::Visit inside(*guard);
+    const ScopedContext inside(*guard);
     return stream::allocate(api, guard, size, hal::MemoryType::kHostVisible).value();
   }
 
@@ -59,11 +57,11 @@ class OpenedLane {
         guard_(context.guard),
         lane_(
             std::make_unique<Lane>(context.api, std::move(commands), guard_.get(), max_in_flight)) {
-    const timeline::Visit inside(*guard_);
+    const ScopedContext inside(*guard_);
     check(lane_->open());
   }
   ~OpenedLane() {
-    const timeline::Visit inside(*guard_);
+    const ScopedContext inside(*guard_);
     const Status closed(StatusCode::kCancelled, "closed");
     const Nanoseconds waited = unstoppable_ ? kPatience : 0;
     timeline::Abandoned end = lane_->abandon(closed, waited);
@@ -86,42 +84,14 @@ class OpenedLane {
     EXPECT_TRUE(result.count == 1 && !result.unmarked) << result.status.to_string();
   }
 
-  // Sleeps as a waiter of the engine does. Precondition: there is a marker at or after `sequence`.
-  void wait_until(std::uint64_t sequence) {
-    base::Parker& parker = base::ParkerPool::acquire();
-    for (;;) {
-      const std::uint32_t epoch = parker.prepare();
-      const timeline::Progress progress = (*this)->poll();
-      ASSERT_TRUE(progress.fault.ok()) << progress.fault.to_string();
-      if (progress.sequence >= sequence) break;
-      ASSERT_TRUE((*this)->arm(sequence, parker).ok());
-      parker.park(epoch, Deadline::kForeverTime);
-    }
-    base::ParkerPool::release(parker);
-  }
+  // Precondition: there is a marker at or after `sequence`.
+  void wait_until(std::uint64_t sequence) { testing::wait_until(*lane_, sequence); }
 
  private:
   const bool unstoppable_;
   const Ref<ContextGuard<FakeApi>> guard_;
   std::unique_ptr<Lane> lane_;
 };
-
-inline hal::Operation command(const hal::Command& command) {
-  hal::Operation operation;
-  operation.kind = hal::OperationKind::kCommand;
-  operation.command = command;
-  return operation;
-}
-
-inline hal::CommandRange range(const Ref<hal::Memory>& memory, std::uint64_t offset,
-                               std::uint64_t length) {
-  return {{memory.get(), offset, length}};
-}
-
-inline hal::Operation fill(const Ref<hal::Memory>& memory, std::uint32_t pattern) {
-  return command(
-      hal::Command(hal::FillCommand{range(memory, 0, memory->size()), pattern, sizeof pattern}));
-}
 
 // A recording that fills one byte for each of its commands, with its number and 1.
 struct Fills {
@@ -139,8 +109,6 @@ struct Fills {
   std::unique_ptr<hal::NativeCommands> native;
   hal::Operation operation;
 };
-
-inline const hal::Operation kBarrier;
 
 // Gates, which block until a test opens them or ends. kGate is a kernel that then writes 64 times 1
 // to `target`, unless that is null. kHostGate is a host function, which delays all other host

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The vulkan lane against the contract of timeline::NativeQueue, and against the rules of Vulkan's
-// specification for callers (vulkan/fake_vulkan.h).
+// The vulkan lane against its contract, and against the rules of Vulkan's specification for callers
+// (vulkan/fake_vulkan.h).
 #include "drivers/vulkan/lane.h"
 
 #include <gtest/gtest.h>
@@ -15,13 +15,29 @@
 
 #include "base/failing_calls.h"
 #include "base/leak.h"
+#include "drivers/vulkan/device.h"
+#include "lanes/lane_contract.h"
 #include "trace/tracer.h"
 #include "vulkan/vulkan_test_util.h"
 
 namespace halyard::vulkan {
 namespace {
 
-const Status kGone(StatusCode::kDeviceLost, "gone");
+// The thread that wakes waiters waits for all lanes at once, or for one lane after the other.
+template <bool kSleepsForAny>
+struct VulkanLanes : VulkanTest {
+  static constexpr bool kDropsWork = false;
+  VulkanLanes() { sleeps_for_any_ = kSleepsForAny; }
+  std::unique_ptr<hal::DeviceImpl> open_device() {
+    return Device::create({}, open.get(Library::open().value(), 0).value(), this, {}).value();
+  }
+  static std::unique_ptr<halyard::testing::Gate> open_gate(hal::DeviceImpl& device) {
+    const auto kind = hal::QueueKind::kCompute;
+    return std::make_unique<SemaphoreGate>(
+        *device.open_lane(kind, hal::QueuePriority::kNormal).value());
+  }
+  OpenDevices open;
+};
 
 class VulkanLane : public VulkanTest {
  protected:
@@ -49,173 +65,16 @@ INSTANTIATE_TEST_SUITE_P(Of, VulkanWaking, ::testing::Bool(), [](const auto& whi
   return std::string(which.param ? "AllLanes" : "OneLaneAtATime");
 });
 
-TEST_F(VulkanLane, RunsIssuedWorkInOrder) {
-  const auto lane = native().lane();
-  const auto a = native().memory(64), b = native().memory(64);
-  const hal::Operation first = fill(a, 0x0403'0201);
-  const hal::Operation second =
-      command(hal::Command(hal::CopyCommand{range(a, 0, 64), range(b, 0, 64)}));
-  const hal::Operation third = fill(a, 0);
-  ASSERT_EQ(issue(*lane, first, 1).count, 1u);
-  ASSERT_EQ(issue(*lane, second, 2).count, 1u);
-  ASSERT_EQ(issue(*lane, third, 3).count, 1u);
-  wait_until(*lane, 3);
-  EXPECT_EQ(b->host_pointer()[0], std::byte{1});
-  EXPECT_EQ(b->host_pointer()[63], std::byte{4});
-  EXPECT_EQ(a->host_pointer()[63], std::byte{0});
-}
-
 TEST_F(VulkanLane, TakesABatchWithOneSubmission) {
   const auto lane = native().lane();
-  Gate gate(native());
-  const Edge edge = gate.at(1);
   const auto memory = native().memory(64);
-  const hal::Operation write = fill(memory, 0x0101'0101);
-  std::vector<timeline::Issue> batch;
-  for (std::uint64_t i = 1; i <= 40; ++i) {
-    batch.push_back(
-        {.operation = i % 2 == 0 ? &kBarrier : &write, .sequence = i, .want_marker = false});
-  }
-  batch[20].waits = {&edge, 1};
+  const hal::Operation write = fill(memory, 1);
+  const timeline::Issue batch[] = {{.operation = &kBarrier, .sequence = 1, .want_marker = false},
+                                   {.operation = &write, .sequence = 2, .want_marker = false}};
   const Calls submits("vulkan.vkQueueSubmit2");
-  ASSERT_EQ(lane->issue(batch, timeline::Doorbell::kRing).count, batch.size());
+  ASSERT_EQ(lane->issue(batch, timeline::Doorbell::kRing).count, 2u);
   EXPECT_EQ(submits.count(), 1);
-  wait_until(*lane, 20);
-  EXPECT_EQ(lane->poll().sequence, 20u);
-  gate.open(1);
-  wait_until(*lane, 40);
-}
-
-TEST_F(VulkanLane, AnEdgeHoldsWorkBack) {
-  Gate gate(native());
-  const auto lane = native().lane();
-  const auto memory = native().memory(4);
-  std::fill_n(memory->host_pointer(), 4, std::byte{0});
-  const hal::Operation write = fill(memory, ~0u);
-  ASSERT_EQ(issue(*lane, kBarrier, 1, {gate.at(1)}).count, 1u);
-  ASSERT_EQ(issue(*lane, write, 2, {gate.at(2)}).count, 1u);
-  gate.open(1);
-  wait_until(*lane, 1);
-  EXPECT_EQ(lane->poll().sequence, 1u);
-  EXPECT_EQ(memory->host_pointer()[0], std::byte{0});
-  gate.open(2);
   wait_until(*lane, 2);
-  EXPECT_EQ(memory->host_pointer()[0], std::byte{0xff});
-}
-
-TEST_F(VulkanLane, WaitsForEachOfSeveralEdges) {
-  Gate first(native()), second(native()), third(native());
-  const auto lane = native().lane();
-  ASSERT_EQ(issue(*lane, kBarrier, 1, {first.at(1), second.at(1), third.at(1)}).count, 1u);
-  first.open(1);
-  third.open(1);
-  EXPECT_EQ(lane->poll().sequence, 0u);
-  second.open(1);
-  wait_until(*lane, 1);
-}
-
-TEST_F(VulkanLane, RunsLanesWithEdgesBothWays) {
-  const auto first = native().lane(), second = native().lane();
-  constexpr std::uint64_t kLinks = kMaxInFlight;
-  for (std::uint64_t i = 1; i <= kLinks; ++i) {
-    ASSERT_EQ(issue(*first, kBarrier, i, {Edge{second.get(), i - 1}}).count, 1u);
-    ASSERT_EQ(issue(*second, kBarrier, i, {Edge{first.get(), i}}).count, 1u);
-  }
-  wait_until(*second, kLinks);
-}
-
-TEST_F(VulkanLane, IsBusyWhenFullAndTakesTheRestLater) {
-  Gate gate(native());
-  const auto lane = native().lane();
-  EXPECT_EQ(lane->capabilities().max_in_flight, kMaxInFlight);
-  EXPECT_TRUE(lane->capabilities().marks_every_submission);
-  ASSERT_EQ(issue(*lane, kBarrier, 1, {gate.at(1)}).count, 1u);
-  std::vector<timeline::Issue> batch;
-  for (std::uint64_t i = 2; i <= kMaxInFlight + 3; ++i) {
-    batch.push_back({.operation = &kBarrier, .sequence = i, .want_marker = false});
-  }
-  const auto first = lane->issue(batch, timeline::Doorbell::kRing);
-  EXPECT_EQ(first.count, kMaxInFlight - 1);
-  EXPECT_TRUE(first.busy);
-  EXPECT_TRUE(first.status.ok());
-  const auto refused = issue(*lane, kBarrier, kMaxInFlight + 1);
-  EXPECT_EQ(refused.count, 0u);
-  EXPECT_TRUE(refused.busy);
-  gate.open(1);
-  wait_until(*lane, kMaxInFlight);
-  ASSERT_EQ(issue(*lane, kBarrier, kMaxInFlight + 1).count, 1u);
-  wait_until(*lane, kMaxInFlight + 1);
-}
-
-TEST_P(VulkanWaking, ArmNotifiesAtOnceForWhatIsReached) {
-  const auto lane = native().lane();
-  ASSERT_EQ(issue(*lane, kBarrier, 1).count, 1u);
-  while (lane->poll().sequence < 1) sched_yield();  // nobody has armed a notification
-  CountingNotify notify;
-  ASSERT_TRUE(lane->arm(1, notify).ok());
-  while (notify.count == 0) sched_yield();
-  EXPECT_EQ(notify.count, 1);
-  ASSERT_TRUE(lane->arm(1, notify).ok());
-  EXPECT_EQ(notify.count, 2) << "on the calling thread, now that the list has seen it";
-}
-
-TEST_F(VulkanLane, ArmWithoutMemoryNotifiesAtOnce) {
-  const auto lane = native().lane();
-  CountingNotify notify;
-  const halyard::testing::FailingCalls failing("array.resize");
-  EXPECT_TRUE(lane->arm(1, notify).ok());
-  EXPECT_EQ(notify.count, 1);
-}
-
-TEST_P(VulkanWaking, ArmNotifiesOnceTheEarliestIsReached) {
-  Gate gate(native());
-  CountingNotify notify, probe;
-  ASSERT_TRUE(gate.lane().arm(9, notify).ok());
-  ASSERT_TRUE(gate.lane().arm(2, notify).ok());
-  ASSERT_TRUE(gate.lane().arm(5, notify).ok());
-  ASSERT_TRUE(gate.lane().arm(1, probe).ok());
-  gate.open(1);
-  while (probe.count == 0) sched_yield();
-  EXPECT_EQ(notify.count, 0);
-  gate.open(2);
-  while (notify.count == 0) sched_yield();
-  ASSERT_TRUE(gate.lane().arm(2, notify).ok());
-  while (notify.count < 2) sched_yield();
-  EXPECT_EQ(notify.count, 2);
-}
-
-// The value is lower than the one that the sleeping thread waits for, so the thread must restart
-// its wait.
-TEST_P(VulkanWaking, AnArmingBeforeWhatTheThreadWaitsForIsNotLost) {
-  Gate gate(native()), other(native());
-  for (std::uint64_t i = 1; i <= 60; ++i) {
-    CountingNotify late, early, elsewhere;
-    ASSERT_TRUE(gate.lane().arm(2 * i, late).ok());
-    if (i % 3 == 0) sched_yield();  // perhaps the thread sleeps by now
-    ASSERT_TRUE(gate.lane().arm(2 * i - 1, early).ok());
-    ASSERT_TRUE(other.lane().arm(i, elsewhere).ok());
-    gate.open(2 * i - 1);
-    while (early.count == 0) sched_yield();
-    EXPECT_EQ(late.count, 0);
-    other.open(i);
-    while (elsewhere.count == 0) sched_yield();
-    gate.open(2 * i);
-    while (late.count == 0) sched_yield();
-  }
-}
-
-// Each wait parks without a deadline: a lost notification hangs.
-TEST_P(VulkanWaking, NoArmingIsLostWhileWorkEnds) {
-  const auto first = native().lane(), second = native().lane();
-  const auto serve = [](Lane& lane) {
-    for (std::uint64_t i = 1; i <= 1500; ++i) {
-      ASSERT_EQ(issue(lane, kBarrier, i).count, 1u);
-      wait_until(lane, i);
-    }
-  };
-  std::thread other([&] { serve(*second); });
-  serve(*first);
-  other.join();
 }
 
 TEST_P(VulkanWaking, LanesEndWhileTheThreadWaitsForThem) {
@@ -289,29 +148,6 @@ TEST_F(VulkanLane, ArmWithoutMemoryForACallNotifiesAtOnce) {
   EXPECT_EQ(notify.count, 1);
 }
 
-TEST_F(VulkanLane, AnAbandonedLaneStopsWithTheWorkThatRunsAndTouchesNothingAfterwards) {
-  Gate gate(native());
-  const auto lane = native().lane();
-  const auto memory = native().memory(1u << 16);
-  std::fill_n(memory->host_pointer(), memory->size(), std::byte{0});
-  const hal::Operation write = fill(memory, 0x0707'0707);
-  ASSERT_EQ(issue(*lane, kBarrier, 1).count, 1u);
-  wait_until(*lane, 1);
-  ASSERT_EQ(issue(*lane, write, 2, {gate.at(1)}).count, 1u);
-  EXPECT_EQ(lane->abandon(kGone, 0), timeline::Abandoned::kStopping);
-  EXPECT_EQ(lane->abandon({}, Lane::kPatience - 1), timeline::Abandoned::kStopping);
-  gate.open(1);
-  while (lane->abandon({}, 0) == timeline::Abandoned::kStopping) sched_yield();
-  EXPECT_EQ(lane->abandon({}, 0), timeline::Abandoned::kStopped);
-  EXPECT_EQ(memory->host_pointer()[0], std::byte{7}) << "stopped, but the device had not written";
-  EXPECT_EQ(lane->poll().sequence, 1u);
-  EXPECT_EQ(lane->poll().fault.message(), "gone");
-  const auto refused = issue(*lane, kBarrier, 3);
-  EXPECT_EQ(refused.count, 0u);
-  EXPECT_FALSE(refused.busy);
-  EXPECT_EQ(refused.status.message(), "gone");
-}
-
 // Lavapipe's thread still uses the semaphores that a batch has waited for after it has signalled.
 TEST_P(VulkanWaking, ALaneEndsOnceWhatWaitedForItHasPassed) {
   Gate gate(native());
@@ -332,7 +168,8 @@ TEST_F(VulkanLane, WorkThatDoesNotEndIsLeftRunningAndNotifiesNoMore) {
   ASSERT_EQ(issue(*lane, kBarrier, 1, {gate.at(1)}).count, 1u);
   CountingNotify notify;
   EXPECT_TRUE(lane->arm(1, notify).ok());
-  EXPECT_EQ(lane->abandon(kGone, Lane::kPatience), timeline::Abandoned::kStillRunning);
+  EXPECT_EQ(lane->abandon(kGone, Lane::kPatience - 1), timeline::Abandoned::kStopping);
+  EXPECT_EQ(lane->abandon({}, Lane::kPatience), timeline::Abandoned::kStillRunning);
   EXPECT_EQ(notify.count, 1) << "early: nothing of it is armed any more";
   gate.open(1);  // so that lavapipe can end the work
   base::leak(std::move(lane));
@@ -449,51 +286,6 @@ TEST_F(VulkanLane, FillsEveryAlignmentOfImportedMemory) {
   }
 }
 
-TEST_F(VulkanLane, NotesTheCommandsOfATracedSubmission) {
-  struct Kept final : trace::Sink {
-    void take(trace::Track, const trace::Record& record) override { records.push_back(record); }
-    void drained(std::uint64_t) override {}
-    std::vector<trace::Record> records;
-  } kept;
-  trace::Tracer tracer(Clock::steady());
-  trace::Stamps stamps[2];
-  for (trace::Stamps& each : stamps) {
-    each.tracer = &tracer;
-    each.id = tracer.next_id();
-  }
-  const auto memory = native().memory(64);
-  const hal::Operation single = fill(memory, 1);
-  const hal::Command commands[] = {single.command, hal::Command(), single.command};
-  const trace::Label labels[] = {{.name = 70}, {.name = 71}, {.name = 72, .group = 73}};
-  const hal::RecordedCommands recording{.commands = commands, .edges = {}, .labels = labels};
-  const auto prepared = CommandBuffer::create(native().heap(), recording).value();
-  hal::Operation execute;
-  execute.kind = hal::OperationKind::kExecute;
-  execute.native = prepared.get();
-  {
-    const auto lane = native().lane();
-    ASSERT_EQ(issue(*lane, single, 1, {}, &stamps[0]).count, 1u);
-    ASSERT_EQ(issue(*lane, execute, 2, {}, &stamps[1]).count, 1u);
-    wait_until(*lane, 1);
-    EXPECT_NE(stamps[0].end, 0) << "stamped before the lane says that it is done";
-    wait_until(*lane, 2);
-    EXPECT_NE(stamps[1].end, 0);
-  }
-  tracer.drain(kept, /*last=*/true);
-  std::vector<trace::Name> names;
-  for (const trace::Record& record : kept.records) {
-    EXPECT_EQ(record.kind, trace::Record::Kind::kCommand);
-    const trace::Stamps& own = stamps[names.empty() ? 0 : 1];
-    EXPECT_EQ(record.id, own.id);
-    EXPECT_NE(record.begin, 0);
-    EXPECT_LE(own.begin, record.begin);
-    EXPECT_LE(record.begin, record.end);
-    EXPECT_LE(record.end, own.end);
-    names.push_back(record.name);
-  }
-  EXPECT_EQ(names, (std::vector<trace::Name>{trace::kFill, 70, 72}));
-}
-
 // The device has a family of queues that only copies, which do not support vkCmdResetQueryPool.
 TEST_F(VulkanLane, ATracedCopyLaneUsesWhatItsQueuesHave) {
   fake().discrete = true;
@@ -510,3 +302,8 @@ TEST_F(VulkanLane, ATracedCopyLaneUsesWhatItsQueuesHave) {
 
 }  // namespace
 }  // namespace halyard::vulkan
+
+namespace halyard::testing {
+using VulkanLanes = ::testing::Types<vulkan::VulkanLanes<true>, vulkan::VulkanLanes<false>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Vulkan, LaneContract, VulkanLanes);
+}  // namespace halyard::testing

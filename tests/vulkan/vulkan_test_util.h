@@ -14,19 +14,25 @@
 #include <vector>
 
 #include "base/native_call.h"
-#include "base/parker.h"
 #include "drivers/vulkan/allocator.h"
 #include "drivers/vulkan/arguments.h"
 #include "drivers/vulkan/command_buffer.h"
 #include "drivers/vulkan/lane.h"
 #include "drivers/vulkan/library.h"
 #include "drivers/vulkan/native_device.h"
-#include "hal/recording/command.h"
-#include "halyard/base/clock.h"
+#include "lanes/open_lanes.h"
 #include "vulkan/fake_vulkan.h"
 
 namespace halyard::vulkan {
 
+using halyard::testing::command;
+using halyard::testing::CountingNotify;
+using halyard::testing::fill;
+using halyard::testing::issue;
+using halyard::testing::kBarrier;
+using halyard::testing::kGone;
+using halyard::testing::range;
+using halyard::testing::wait_until;
 using timeline::Edge;
 
 // The library that HALYARD_VULKAN_LIBRARY names in these tests.
@@ -72,12 +78,6 @@ class VulkanTest : public ::testing::Test {
     fake().skew = fake().ticks_ahead = 0;
     fake().violations = 0;
   }
-};
-
-class CountingNotify final : public base::Notify {
- public:
-  void notify() noexcept override { ++count; }
-  std::atomic<int> count{0};
 };
 
 struct CallsObserver final : base::CallObserver {
@@ -151,67 +151,37 @@ class Native {
   ArgumentHeap heap_;
 };
 
-// A lane whose sequence the test advances, in place of a device.
-class Gate {
+// The lane that was opened last, whose sequence the test advances in place of a device.
+class SemaphoreGate final : public halyard::testing::Gate {
  public:
-  explicit Gate(Native& native)
-      : lane_(native.lane()), device_(fake().device), semaphore_(fake().semaphore) {}
+  explicit SemaphoreGate(timeline::NativeQueue& lane)
+      : lane_(lane), device_(fake().device), semaphore_(fake().semaphore) {}
 
-  Lane& lane() { return *lane_; }
-  Edge at(std::uint64_t sequence) { return {lane_.get(), sequence}; }
-  void open(std::uint64_t sequence) {
-    EXPECT_EQ(fake().signal(device_, semaphore_, sequence), VK_SUCCESS);
+  Edge at(std::uint64_t n) override { return {&lane_, n}; }
+  void open(std::uint64_t n) override {
+    if (n <= opened_) return;
+    opened_ = n;
+    EXPECT_EQ(fake().signal(device_, semaphore_, n), VK_SUCCESS);
   }
 
  private:
-  const std::unique_ptr<Lane> lane_;
+  timeline::NativeQueue& lane_;
   const VkDevice device_;
   const VkSemaphore semaphore_;
+  std::uint64_t opened_ = 0;
 };
 
-inline timeline::IssueResult issue(Lane& lane, const hal::Operation& operation,
-                                   std::uint64_t sequence, const std::vector<Edge>& waits = {},
-                                   trace::Stamps* stamps = nullptr) {
-  const timeline::Issue issue{.waits = waits,
-                              .operation = &operation,
-                              .sequence = sequence,
-                              .want_marker = false,
-                              .stamps = stamps};
-  return lane.issue({&issue, 1}, timeline::Doorbell::kRing);
-}
+class Gate {
+ public:
+  explicit Gate(Native& native) : lane_(native.lane()), gate_(*lane_) {}
 
-// Sleeps until the lane has reached `sequence`, as a waiter of the engine does, but for ever: a
-// lost notification hangs.
-inline void wait_until(Lane& lane, std::uint64_t sequence) {
-  base::Parker& parker = base::ParkerPool::acquire();
-  for (;;) {
-    const std::uint32_t epoch = parker.prepare();
-    const timeline::Progress progress = lane.poll();
-    ASSERT_TRUE(progress.fault.ok()) << progress.fault.to_string();
-    if (progress.sequence >= sequence) break;
-    ASSERT_TRUE(lane.arm(sequence, parker).ok());
-    parker.park(epoch, Deadline::kForeverTime);
-  }
-  base::ParkerPool::release(parker);
-}
+  Lane& lane() { return *lane_; }
+  Edge at(std::uint64_t sequence) { return gate_.at(sequence); }
+  void open(std::uint64_t sequence) { gate_.open(sequence); }
 
-inline hal::Operation command(const hal::Command& command) {
-  hal::Operation operation;
-  operation.kind = hal::OperationKind::kCommand;
-  operation.command = command;
-  return operation;
-}
-
-inline hal::CommandRange range(const Ref<DeviceMemory>& memory, std::uint64_t offset,
-                               std::uint64_t length) {
-  return {{memory.get(), offset, length}};
-}
-
-inline hal::Operation fill(const Ref<DeviceMemory>& memory, std::uint32_t pattern) {
-  return command(
-      hal::Command(hal::FillCommand{range(memory, 0, memory->size()), pattern, sizeof pattern}));
-}
-
-inline const hal::Operation kBarrier;
+ private:
+  const std::unique_ptr<Lane> lane_;
+  SemaphoreGate gate_;
+};
 
 }  // namespace halyard::vulkan

@@ -94,6 +94,10 @@ class Lane : public timeline::NativeQueue {
   timeline::IssueResult issue(std::span<const timeline::Issue> batch,
                               timeline::Doorbell) noexcept override {
     timeline::IssueResult result;
+    if (abandoned()) {
+      result.status = cause_;
+      return result;
+    }
     if (borrowed_) result.status = api_.check_capture(stream_);
     if (!result.status.ok()) return result;
     for (const timeline::Issue& issue : batch) {
