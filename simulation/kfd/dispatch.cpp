@@ -146,7 +146,14 @@ void ComputeQueue::run(const Dispatch& dispatch) {
     reach(code, 4, Access::kExecute, "code");
     return;
   }
-  const KernelCode& kernel = device_.code.find(dispatch.kernel, *buffer);
+  bool is_stale = false;
+  const KernelCode& kernel = device_.code.find(dispatch.kernel, *buffer, is_stale);
+  if (is_stale) {
+    system_.report.add("stale-instructions",
+                       join(name(), ": the code at ", hex(code),
+                            " is not what was executed there, and no ACQUIRE_MEM invalidated the "
+                            "instruction caches since"));
+  }
   if (kernel.object == nullptr) {
     fail("code", kernel.error);
     return;

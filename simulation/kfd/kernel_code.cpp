@@ -14,6 +14,7 @@ namespace {
 
 // Code that a kernel may reach: functions before its first instruction, and all that follows it.
 constexpr std::uint64_t kReachBefore = 64 * 1024, kReachAfter = 1024 * 1024;
+constexpr std::uint64_t kAlignment = 256;  // of kernels: the bytes that belong to one of them
 constexpr std::uint16_t kWave32Property = 1 << 10;  // ENABLE_WAVEFRONT_SIZE32
 
 KernelCode read(const KernelRegisters& registers, std::span<const std::byte> bytes,
@@ -43,14 +44,20 @@ KernelCode read(const KernelRegisters& registers, std::span<const std::byte> byt
 
 }  // namespace
 
-const KernelCode& KernelCodeCache::find(const KernelRegisters& registers, const Buffer& buffer) {
+const KernelCode& KernelCodeCache::find(const KernelRegisters& registers, const Buffer& buffer,
+                                        bool& is_stale) {
   const std::uint64_t begin =
       std::max(buffer.address, registers.code - std::min(registers.code, kReachBefore));
   const std::uint64_t end = std::min(buffer.end(), registers.code + kReachAfter);
   const std::span<const std::byte> bytes{buffer.bytes + (begin - buffer.address), end - begin};
+  const auto head =
+      bytes.subspan(registers.code - begin, std::min(kAlignment, end - registers.code));
+  std::vector<std::byte>& executed = executed_[registers.code];
+  is_stale = !executed.empty() && !std::ranges::equal(executed, head);
+  executed.assign(head.begin(), head.end());
   Entry& entry = entries_[registers.code];
-  const bool is_same = entry.registers == registers && std::ranges::equal(entry.bytes, bytes) &&
-                       entry.code.image_address == begin;
+  const bool is_same = entry.registers == registers && entry.code.image_address == begin &&
+                       std::ranges::equal(entry.bytes, bytes);
   if (!is_same) {
     entry = {registers, {bytes.begin(), bytes.end()}, read(registers, bytes, begin)};
   }

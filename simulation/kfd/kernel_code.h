@@ -32,11 +32,14 @@ struct KernelCode {
   std::string error;  // one sentence
 };
 
-// Decoded kernels. A kernel is decoded again when its code or registers changed. Not thread-safe.
+// Decoded kernels, and what the device's instruction caches may hold of them. A kernel is decoded
+// again when its code or registers changed. Not thread-safe.
 class KernelCodeCache {
  public:
-  // The kernel at `registers.code`, which is in `buffer`.
-  const KernelCode& find(const KernelRegisters& registers, const Buffer& buffer);
+  // The kernel at `registers.code`, which is in `buffer`. Sets `is_stale` if other instructions
+  // were executed there, and the instruction caches have not been invalidated since.
+  const KernelCode& find(const KernelRegisters& registers, const Buffer& buffer, bool& is_stale);
+  void invalidate_instructions() { executed_.clear(); }
 
  private:
   struct Entry {
@@ -44,7 +47,9 @@ class KernelCodeCache {
     std::vector<std::byte> bytes;
     KernelCode code;
   };
-  std::map<std::uint64_t, Entry> entries_;  // by the address of the first instruction
+  // By the address of the first instruction.
+  std::map<std::uint64_t, Entry> entries_;
+  std::map<std::uint64_t, std::vector<std::byte>> executed_;  // the first bytes, as they were
 };
 
 }  // namespace halyard::inline v0::sim::kfd

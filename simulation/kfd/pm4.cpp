@@ -247,9 +247,13 @@ void ComputeQueue::end_of_pipe(const EndOfPipe& end) {
 
 Progress ComputeQueue::acquire_mem(Words words) {
   const std::size_t expected = device_.node.is_gfx9() ? 7 : 8;
-  if (words.size() == expected) return Progress::kDone;
-  return fail("packet-length",
-              join("ACQUIRE_MEM has ", words.size(), " words instead of ", expected));
+  if (words.size() != expected) {
+    return fail("packet-length",
+                join("ACQUIRE_MEM has ", words.size(), " words instead of ", expected));
+  }
+  // GCR_CNTL, GLI_INV. Of other caches nothing is simulated.
+  if (!device_.node.is_gfx9() && (words[7] & 3) != 0) device_.code.invalidate_instructions();
+  return Progress::kDone;
 }
 
 Progress ComputeQueue::write_data(Words words) {

@@ -33,7 +33,7 @@ class KernelInterface {
   virtual void close(int descriptor) = 0;
 
   // Makes a request. Its number carries the direction and the size of what `argument` points to, as
-  // ioctl(2) has it. Repeats a request that a signal interrupts. Returns the request's result, at
+  // ioctl(2) has it. Repeats a request that fails with EINTR or EAGAIN. Returns its result, at
   // least 0, or a negated errno.
   [[nodiscard]] virtual int ioctl(int descriptor, unsigned long request, void* argument) = 0;
 
@@ -52,5 +52,8 @@ class KernelInterface {
   // no such directory.
   virtual Result<std::vector<std::string>> list(const char* directory) = 0;
 };
+
+// The system's own. Only on Linux. Lives as long as the process.
+KernelInterface& system_kernel();
 
 }  // namespace halyard::inline v0::hcq
