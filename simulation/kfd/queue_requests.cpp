@@ -35,30 +35,103 @@ std::string check_properties(std::uint64_t ring, std::uint32_t bytes, std::uint3
   return {};
 }
 
-// Collects the buffers of a queue, and what is wrong with one.
-class Buffers {
- public:
-  explicit Buffers(const Device& device) : device_(device) {}
-  // A mapping that begins at the page of `address` and has exactly `bytes`.
-  void add(const char* what, std::uint64_t address, std::uint64_t bytes) {
-    Buffer* const buffer = device_.space.find(address);
-    if (buffer == nullptr) return refuse(join(what, " at ", hex(address), " is not mapped"));
-    if (buffer->address != address / abi::kPage * abi::kPage || buffer->size != bytes) {
-      return refuse(join(what, " at ", hex(address), " needs a buffer of its own of ", bytes,
-                         " bytes, and is in one of ", buffer->size, " at ", hex(buffer->address)));
-    }
-    found.push_back(buffer);
-  }
-  void refuse(std::string text) {
-    if (error.empty()) error = std::move(text);
-  }
+// The first rule that a queue breaks, if any.
+struct Wrong {
+  std::string_view rule;
+  std::string text;
+  explicit operator bool() const { return !rule.empty(); }
+};
 
-  std::vector<Buffer*> found;
-  std::string error;
+// Checks the buffers of a queue and collects them.
+class BufferCheck {
+ public:
+  BufferCheck(const Device& device, const abi::CreateQueue& args) : device_(device), args_(args) {}
+
+  Wrong check(bool is_compute) {
+    add("queue-buffers", "the write pointer", args_.write_pointer_address, abi::kPage);
+    add("queue-buffers", "the read pointer", args_.read_pointer_address, abi::kPage);
+    add("queue-buffers", "the ring", args_.ring_base_address, args_.ring_size);
+    if (is_compute) {
+      check_end_of_pipe();
+      check_save_area();
+    }
+    return wrong_;
+  }
+  std::vector<Buffer*> take() { return std::move(found_); }
 
  private:
+  void refuse(std::string_view rule, std::string text) {
+    if (!wrong_) wrong_ = {rule, std::move(text)};
+  }
+  // A mapping that begins at the page of `address` and has exactly `bytes`.
+  void add(std::string_view rule, const char* what, std::uint64_t address, std::uint64_t bytes) {
+    Buffer* const buffer = device_.space.find(address);
+    if (buffer == nullptr) return refuse(rule, join(what, " at ", hex(address), " is not mapped"));
+    if (buffer->address != address / abi::kPage * abi::kPage || buffer->size != bytes) {
+      return refuse(rule,
+                    join(what, " at ", hex(address), " needs a buffer of its own of ", bytes,
+                         " bytes, and is in one of ", buffer->size, " at ", hex(buffer->address)));
+    }
+    found_.push_back(buffer);
+  }
+  void check_end_of_pipe() {
+    const Node& node = device_.node;
+    constexpr std::string_view kRule = "queue-end-of-pipe";
+    if (args_.eop_buffer_address == 0) {
+      // libhsakmt allocates none for AQL on gfx942.
+      if (node.is_gfx9() && args_.queue_type == abi::kAql) return;
+      return refuse(kRule, "it has no end-of-pipe buffer");
+    }
+    if (args_.eop_buffer_size != node.end_of_pipe_bytes()) {
+      refuse(kRule, join("an end-of-pipe buffer of ", args_.eop_buffer_size, " bytes instead of ",
+                         node.end_of_pipe_bytes()));
+    }
+    add(kRule, "the end-of-pipe buffer", args_.eop_buffer_address, args_.eop_buffer_size);
+  }
+  void check_save_area() {
+    const Node& node = device_.node;
+    constexpr std::string_view kRule = "queue-save-area";
+    if (args_.ctl_stack_size != node.control_stack_bytes()) {
+      refuse("queue-control-stack", join("a control stack of ", args_.ctl_stack_size,
+                                         " bytes instead of ", node.control_stack_bytes()));
+    }
+    if (args_.ctx_save_restore_size < node.save_bytes()) {
+      refuse(kRule, join("a save area of ", args_.ctx_save_restore_size, " bytes, less than ",
+                         node.save_bytes()));
+    }
+    const std::uint64_t whole =
+        (std::uint64_t{args_.ctx_save_restore_size} + node.debug_bytes()) * node.num_xcc;
+    add(kRule, "the save area", args_.ctx_save_restore_address,
+        (whole + abi::kPage - 1) / abi::kPage * abi::kPage);
+  }
+
   const Device& device_;
+  const abi::CreateQueue& args_;
+  std::vector<Buffer*> found_;
+  Wrong wrong_;
 };
+
+// The pointers of a queue, whose buffers are right.
+Wrong check_pointers(const Device& device, const abi::CreateQueue& args) {
+  const std::uint64_t write = args.write_pointer_address, read = args.read_pointer_address;
+  if (write % 8 != 0 || read % 8 != 0) {
+    return {"unaligned", "a pointer is not at a multiple of 8 bytes"};
+  }
+  // amd_queue_t has its write index at 56 and its read index at 128.
+  if (args.queue_type == abi::kAql && (read - write != 128 - 56 || (write - 56) % 64 != 0)) {
+    return {"queue-amd-queue", "its pointers are not those of an amd_queue_t"};
+  }
+  if (load64(device.space.bytes(write, 8)) != 0 || load64(device.space.bytes(read, 8)) != 0) {
+    return {"queue-pointers", "its pointers are not 0 at the start"};
+  }
+  return {};
+}
+
+std::uint32_t sdma_engines(const Node& node, std::uint32_t type) {
+  if (type == abi::kSdma) return node.num_sdma_engines;
+  if (type == abi::kSdmaXgmi) return node.num_sdma_xgmi_engines;
+  return node.num_sdma_engines + node.num_sdma_xgmi_engines;
+}
 
 // A doorbell that no queue of the device has.
 std::optional<std::uint32_t> free_doorbell(const Device& device, std::uint32_t type) {
@@ -86,88 +159,33 @@ int System::create_queue(abi::CreateQueue& args) {
   int error = 0;
   Device* const device = bound_device(args.gpu_id, "CREATE_QUEUE", error);
   if (device == nullptr) return error;
-  const Node& node = device->node;
-  const auto refuse_queue = [&](std::string_view rule, const std::string& why) {
-    return refuse(-EINVAL, rule, join("CREATE_QUEUE: ", why));
+  const auto refuse_queue = [&](const Wrong& wrong) {
+    return refuse(-EINVAL, wrong.rule, join("CREATE_QUEUE: ", wrong.text));
   };
   if (args.queue_type > abi::kSdmaByEngine) {
-    return refuse_queue("queue-type", join("type ", args.queue_type, " is not known"));
+    return refuse_queue({"queue-type", join("type ", args.queue_type, " is not known")});
   }
-  const std::string wrong = check_properties(args.ring_base_address, args.ring_size,
-                                             args.queue_percentage, args.queue_priority);
-  if (!wrong.empty()) return refuse_queue("queue-properties", wrong);
+  std::string text = check_properties(args.ring_base_address, args.ring_size, args.queue_percentage,
+                                      args.queue_priority);
+  if (!text.empty()) return refuse_queue({"queue-properties", std::move(text)});
   if (device->health != Health::kWorking) return -EIO;
-
-  Buffers buffers_of_queue(*device);
-  buffers_of_queue.add("the write pointer", args.write_pointer_address, abi::kPage);
-  buffers_of_queue.add("the read pointer", args.read_pointer_address, abi::kPage);
-  buffers_of_queue.add("the ring", args.ring_base_address, args.ring_size);
-  if (!buffers_of_queue.error.empty()) return refuse_queue("queue-buffers", buffers_of_queue.error);
-  if (args.write_pointer_address % 8 != 0 || args.read_pointer_address % 8 != 0) {
-    return refuse_queue("unaligned", "a pointer is not at a multiple of 8 bytes");
-  }
+  BufferCheck check(*device, args);
+  if (const Wrong wrong = check.check(!is_sdma(args.queue_type))) return refuse_queue(wrong);
+  if (const Wrong wrong = check_pointers(*device, args)) return refuse_queue(wrong);
   if (is_sdma(args.queue_type)) {
-    const auto engines = args.queue_type == abi::kSdmaXgmi ? node.num_sdma_xgmi_engines
-                         : args.queue_type == abi::kSdma
-                             ? node.num_sdma_engines
-                             : node.num_sdma_engines + node.num_sdma_xgmi_engines;
+    const std::uint32_t engines = sdma_engines(device->node, args.queue_type);
+    if (args.queue_type == abi::kSdmaByEngine && args.sdma_engine_id >= engines) {
+      return refuse_queue({"queue-engine", join("there is no SDMA engine ", args.sdma_engine_id)});
+    }
     const auto same = std::ranges::count_if(device->queues, [&](const auto& queue) {
       return queue->settings().type == args.queue_type;
     });
-    if (args.queue_type == abi::kSdmaByEngine && args.sdma_engine_id >= engines) {
-      return refuse_queue("queue-engine",
-                          join("the device has no SDMA engine ", args.sdma_engine_id));
-    }
     if (static_cast<std::uint32_t>(same) >= engines * kQueuesPerSdmaEngine) return -ENOMEM;
-  } else {
-    const bool needs_end_of_pipe = !(node.is_gfx9() && args.queue_type == abi::kAql);
-    if (args.eop_buffer_address == 0 && needs_end_of_pipe) {
-      return refuse_queue("queue-end-of-pipe", "it has no end-of-pipe buffer");
-    }
-    if (args.eop_buffer_address != 0) {
-      if (args.eop_buffer_size != node.end_of_pipe_bytes()) {
-        return refuse_queue("queue-end-of-pipe",
-                            join("an end-of-pipe buffer of ", args.eop_buffer_size,
-                                 " bytes instead of ", node.end_of_pipe_bytes()));
-      }
-      buffers_of_queue.add("the end-of-pipe buffer", args.eop_buffer_address, args.eop_buffer_size);
-      if (!buffers_of_queue.error.empty()) {
-        return refuse_queue("queue-end-of-pipe", buffers_of_queue.error);
-      }
-    }
-    if (args.ctl_stack_size != node.control_stack_bytes()) {
-      return refuse_queue("queue-control-stack",
-                          join("a control stack of ", args.ctl_stack_size, " bytes instead of ",
-                               node.control_stack_bytes()));
-    }
-    if (args.ctx_save_restore_size < node.save_bytes()) {
-      return refuse_queue("queue-save-area", join("a save area of ", args.ctx_save_restore_size,
-                                                  " bytes, less than ", node.save_bytes()));
-    }
-    const std::uint64_t whole =
-        (std::uint64_t{args.ctx_save_restore_size} + node.debug_bytes()) * node.num_xcc;
-    buffers_of_queue.add("the save area", args.ctx_save_restore_address,
-                         (whole + abi::kPage - 1) / abi::kPage * abi::kPage);
-    if (!buffers_of_queue.error.empty()) {
-      return refuse_queue("queue-save-area", buffers_of_queue.error);
-    }
-  }
-  // amd_queue_t has its write index at 56 and its read index at 128.
-  if (args.queue_type == abi::kAql &&
-      (args.read_pointer_address - args.write_pointer_address != 128 - 56 ||
-       (args.write_pointer_address - 56) % 64 != 0)) {
-    return refuse_queue("queue-amd-queue", "its pointers are not those of an amd_queue_t");
-  }
-  std::byte* const write_pointer = device->space.bytes(args.write_pointer_address, 8);
-  std::byte* const read_pointer = device->space.bytes(args.read_pointer_address, 8);
-  if (load64(write_pointer) != 0 || load64(read_pointer) != 0) {
-    return refuse_queue("queue-pointers", "its pointers are not 0 at the start");
   }
   const auto doorbell = free_doorbell(*device, args.queue_type);
   if (!doorbell) return -ENOMEM;
   std::byte* const bell = device->doorbells.bytes() + 8 * *doorbell;
   store64(bell, ~std::uint64_t{0});  // differs from every value that is rung
-  for (Buffer* const buffer : buffers_of_queue.found) ++buffer->mappings[device->index].queues;
   args.queue_id = next_queue++;
   args.doorbell_offset =
       abi::kMmapDoorbell | std::uint64_t{args.gpu_id} << abi::kMmapGpuIdShift | 8 * *doorbell;
@@ -177,10 +195,11 @@ int System::create_queue(abi::CreateQueue& args) {
                          .ring_bytes = args.ring_size,
                          .ring_words = device->space.bytes(args.ring_base_address, args.ring_size),
                          .write_pointer_address = args.write_pointer_address,
-                         .write_pointer = write_pointer,
-                         .read_pointer = read_pointer,
+                         .write_pointer = device->space.bytes(args.write_pointer_address, 8),
+                         .read_pointer = device->space.bytes(args.read_pointer_address, 8),
                          .doorbell = bell,
-                         .buffers = std::move(buffers_of_queue.found)};
+                         .buffers = check.take()};
+  for (Buffer* const buffer : settings.buffers) ++buffer->mappings[device->index].queues;
   device->queues.push_back(Queue::create(*this, *device, std::move(settings)));
   device->queues.back()->set_active((args.queue_percentage & 0xff) != 0);
   return 0;

@@ -3,6 +3,7 @@
 // Violations of a simulated driver's rules. Not thread-safe.
 #pragma once
 
+#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>

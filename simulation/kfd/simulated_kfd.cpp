@@ -147,6 +147,17 @@ Result<void*> SimulatedKfd::map(void* at, std::size_t bytes, int protection, int
 }
 
 int SimulatedKfd::unmap(void* at, std::size_t bytes) {
+  {
+    const std::lock_guard lock(impl_->system.mutex);
+    const auto* const begin = static_cast<const std::byte*>(at);
+    for (const auto& [handle, buffer] : impl_->system.buffers) {
+      if ((buffer->flags & abi::kUserptr) == 0) continue;
+      if (buffer->bytes >= begin + bytes || begin >= buffer->bytes + buffer->size) continue;
+      return impl_->system.refuse(
+          -EBUSY, "unmap-userptr",
+          join("an unmap of memory that the buffer at ", hex(buffer->address), " is of"));
+    }
+  }
   return ::munmap(at, bytes) == 0 ? 0 : -errno;
 }
 

@@ -62,13 +62,17 @@ class KfdTest : public ::testing::Test {
     }
     options.print = false;
     kfd_ = std::make_unique<kfd::SimulatedKfd>(std::move(options));
-    device_ = device;
     descriptor_ = kfd_->open("/dev/kfd", O_RDWR).value();
+    use(device);
+  }
+  // Makes a device ready. What follows is for this one.
+  void use(unsigned device) {
+    device_ = device;
+    doorbells_ = nullptr;
     const std::string path = "/dev/dri/renderD" + std::to_string(node().drm_render_minor);
     render_ = kfd_->open(path.c_str(), O_RDWR).value();
     abi::AcquireVm vm{static_cast<std::uint32_t>(render_), node().gpu_id};
     ASSERT_EQ(request(abi::Request::kAcquireVm, 1, vm), 0);
-    doorbells_ = nullptr;
   }
   const kfd::Node& node() const { return kfd::nodes()[device_]; }
 

@@ -421,6 +421,18 @@ TEST_F(Pm4Test, CopyData_CopiesAndReadsTheClock) {
   EXPECT_NE(data_.quad(16), 0u);
 }
 
+TEST_F(Pm4Test, Gfx942_HasItsOwnForms) {
+  start({}, 1);
+  begin();
+  push(queue_, Words{0xc0055800, 0x08400000, 0xffffffff, 0xffffffff, 0, 0, 10} +
+                   Words{0xc0027600, 0x20c, low(at(0x400) >> 8), high(at(0x400) >> 8), 0xc0027600,
+                         0x212, 0, 0, 0xc0017600, 0x22d, 0, 0xc0037600, 0x207, 64, 1, 1} +
+                   Words{0xc0031500, 1, 1, 1, 5} +
+                   Words{0xc0064900, 0x00088514, 0x20000000, low(at(0)), high(at(0)), 6, 0, 0});
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_EQ(data_.word(0), 6u);
+}
+
 TEST_F(Pm4Test, TwoQueues_WaitForEachOther) {
   KfdQueue other = create(abi::kPm4);
   push(queue_, wait(at(0), 1) + signal(at(4), 1));

@@ -77,6 +77,41 @@ TEST_F(RequestTest, AcquireVm_NeedsTheDevicesOwnFile) {
   EXPECT_THAT(rules(), ElementsAre("acquire-vm", "acquire-vm", "acquire-vm"));
 }
 
+TEST_F(RequestTest, WrongArguments_AreReported) {
+  EXPECT_EQ(kfd_->ioctl(descriptor_, 0xc0284b05, nullptr), -EFAULT);
+  EXPECT_THAT(rules(), ElementsAre("request-null"));
+  abi::GetClockCounters clocks{.gpu_id = 7};
+  EXPECT_EQ(request(abi::Request::kGetClockCounters, 3, clocks), -EINVAL);
+  abi::AllocMemory alloc{.va_addr = 0x10000, .size = 4096, .gpu_id = 7, .flags = abi::kGtt};
+  EXPECT_EQ(request(abi::Request::kAllocMemory, 3, alloc), -EINVAL);
+  EXPECT_THAT(rules(), ElementsAre("unknown-gpu", "unknown-gpu"));
+  const KfdBuffer buffer = allocate(4096);
+  abi::MapMemory map_args{.handle = buffer.handle};
+  EXPECT_EQ(request(abi::Request::kMapMemory, 3, map_args), -EINVAL);
+  EXPECT_EQ(request(abi::Request::kUnmapMemory, 3, map_args), -EINVAL);
+  EXPECT_THAT(rules(), ElementsAre("map-devices", "map-devices"));
+  abi::CreateEvent event{.event_type = 9};
+  EXPECT_EQ(request(abi::Request::kCreateEvent, 3, event), -EINVAL);
+  abi::WaitEvents wait;
+  EXPECT_EQ(request(abi::Request::kWaitEvents, 3, wait), -EINVAL);
+  EXPECT_THAT(rules(), ElementsAre("event-type", "wait-events"));
+}
+
+TEST_F(RequestTest, MemoryOfOneDevice_IsMappedForAnother) {
+  KfdBuffer buffer = allocate(4096);
+  use(1);
+  KfdQueue queue = create(abi::kSdma);
+  ASSERT_EQ(map(buffer), 0);
+  push(queue, {5, low(buffer.address), high(buffer.address), 6});
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_EQ(buffer.word(0), 6u);
+  ASSERT_EQ(unmap(buffer), 0);
+  push(queue, {5, low(buffer.address), high(buffer.address), 7});
+  run();
+  EXPECT_THAT(rules(), ElementsAre("access"));
+  EXPECT_EQ(buffer.word(0), 6u);
+}
+
 TEST_F(RequestTest, AllocWithoutVm_IsReported) {
   abi::AllocMemory args{
       .va_addr = 0x10000, .size = 4096, .gpu_id = kfd::nodes()[1].gpu_id, .flags = abi::kGtt};
@@ -162,6 +197,8 @@ TEST_F(RequestTest, ProgramsOwnMemory_IsAccessed) {
   push(queue, {0x30005, low(address), high(address), 6});
   EXPECT_THAT(run(), IsEmpty());
   EXPECT_EQ(own[0], std::byte{6});
+  EXPECT_EQ(kfd_->unmap(own, sizeof(own)), -EBUSY);
+  EXPECT_THAT(rules(), ElementsAre("unmap-userptr"));
   args.mmap_offset = 0;
   EXPECT_EQ(request(abi::Request::kAllocMemory, 3, args), -EINVAL);
   EXPECT_THAT(rules(), ElementsAre("alloc-userptr"));
