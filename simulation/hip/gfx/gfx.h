@@ -125,6 +125,8 @@ struct Launch {
   std::uint32_t dynamic_lds_bytes = 0;
   std::span<const std::byte> arguments;  // the explicit ones, as the metadata lays them out
   std::uint64_t image_address = 0;       // where image() was loaded
+  // The first user registers of each wave. Those that the kernel's descriptor asks for follow.
+  std::span<const std::uint32_t> user_data;
 };
 
 // Behaviour of a program that the instruction set leaves undefined. Detected in strict mode only;

@@ -140,6 +140,7 @@ std::bitset<kScalarRegisters> begin_registers(Wave& wave) {
       defined[next++] = true;
     }
   };
+  for (const std::uint32_t word : run.launch->user_data) add(word, 1);
   if (descriptor.has_private_segment_buffer()) add(0, 4);
   if (descriptor.has_dispatch_packet()) add(kPacketAddress, 2);
   if (descriptor.has_queue()) add(kHeapAddress, 2);
