@@ -38,7 +38,7 @@ inline const hal::Operation kBarrier;
 
 template <class Memory>
 hal::CommandRange range(const Ref<Memory>& memory, std::uint64_t offset, std::uint64_t length) {
-  return {.memory = memory.get(), .offset = offset, .length = length};
+  return {{memory.get(), offset, length}};
 }
 
 inline hal::Operation command(const hal::Command& command) {
