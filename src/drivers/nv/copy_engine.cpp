@@ -27,9 +27,10 @@ constexpr std::uint32_t kTargetPitch = 1u << 8;
 constexpr std::uint32_t kPayloadTwoWords = 1u << 27;
 
 // Upper half first.
-void append_address(WordList& list, FieldRole role, const Operand& address) {
-  list.field32({role, address}, -32);
-  list.field32({role, address});
+void append_address(WordList& list, FieldRole role, const Operand& address, std::uint64_t offset) {
+  const Field field{role, address, 1, offset};
+  list.field32(field, -32);
+  list.field32(field);
 }
 
 void append_launch(WordList& list, std::uint32_t launch) {
@@ -37,10 +38,11 @@ void append_launch(WordList& list, std::uint32_t launch) {
   list.word(launch);
 }
 
-void append_copy(WordList& list, const Operand& target, const Operand& source) {
+void append_copy(WordList& list, const Operand& target, const Operand& source,
+                 std::uint64_t offset) {
   list.word(incrementing(Subchannel::kCopy, kOffsetInUpper, 4));
-  append_address(list, FieldRole::kSource, source);
-  append_address(list, FieldRole::kTarget, target);
+  append_address(list, FieldRole::kSource, source, offset);
+  append_address(list, FieldRole::kTarget, target, offset);
   list.word(incrementing(Subchannel::kCopy, kLineLengthIn, 1));
 }
 
@@ -62,13 +64,13 @@ Status copy(WordList& list, const Operand& target, const Operand& source, const 
   HALYARD_RETURN_IF_ERROR(check_range("target", target, size));
   HALYARD_RETURN_IF_ERROR(check_range("source", source, size));
   if (bytes.symbolic() || (size != 0 && size <= kMaxCopyBytes)) {
-    append_copy(list, target, source);
+    append_copy(list, target, source, 0);
     list.field32({FieldRole::kSize, bytes});
     append_launch(list, kCopy);
     return {};
   }
   for (std::uint64_t offset = 0; offset < size; offset += kMaxCopyBytes) {
-    append_copy(list, target + offset, source + offset);
+    append_copy(list, target, source, offset);
     list.word(static_cast<std::uint32_t>(std::min(size - offset, kMaxCopyBytes)));
     append_launch(list, kCopy);
   }
