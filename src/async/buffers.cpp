@@ -6,6 +6,7 @@
 
 #include "async/device_state.h"
 #include "base/format.h"
+#include "halyard/async/detail/submitter.h"
 
 namespace halyard::inline v0::async::detail {
 namespace {
@@ -61,7 +62,7 @@ Result<LentMemory> lend(const StorageRange& memory, const Shape& shape, kernel::
   HALYARD_ASSIGN_OR_RETURN(
       lent.view, hal::BufferView::create(storage.buffer(), element, {sizes.data(), shape.rank()},
                                          memory.offset));
-  Context context(storage.last_queue());
+  Submitter context(storage.last_queue());
   HALYARD_RETURN_IF_ERROR(storage.join_to(context, for_writes ? Use::kWrite : Use::kRead));
   HALYARD_ASSIGN_OR_RETURN(const Moment end, context.end());
   if (end) lent.ready = {end.semaphore(), end.value()};

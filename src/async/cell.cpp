@@ -5,6 +5,7 @@
 #include "async/tree_timeline.h"
 #include "base/format.h"
 #include "base/mutex.h"
+#include "halyard/async/detail/submitter.h"
 
 namespace halyard::inline v0::async::detail {
 
@@ -35,7 +36,7 @@ Status Cell::run(Context& context) {
       state_->status = execute(context);
       state_->ran = true;
     } else if (!state_->ran) {
-      Context own(context.queue(), context.runtime());
+      Submitter own(context.queue(), context.runtime());
       const Nesting nesting(context, own);
       HALYARD_RETURN_IF_ERROR(nesting.status());  // it has not run, so it can still be awaited
       state_->status = execute(own);

@@ -8,6 +8,7 @@
 #include <stop_token>
 
 #include "async/device_state.h"
+#include "halyard/async/detail/stop_tokens.h"
 
 namespace halyard::inline v0::async::detail {
 

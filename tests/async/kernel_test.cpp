@@ -246,7 +246,7 @@ class AsyncKernelAgain : public AsyncTest {
   }
   auto x(const Shape& shape) { return ones<float>(shape) | share; }
 
-  Context tree{runtime.device()};
+  detail::Submitter tree{runtime.device()};
 };
 
 TEST_F(AsyncKernelAgain, ACallOnOtherArraysOfTheSameShapesComputesWithThoseAndItsNumbers) {
@@ -312,7 +312,7 @@ TEST_F(AsyncKernelAgain, AnUncheckedCallRunsOverItsOwnGrid) {
 
 TEST_F(AsyncKernelAgain, EachDeviceRunsItsOwnKernel) {
   const auto on_device = [&](std::size_t device) {
-    Context context(runtime.device(device));
+    detail::Submitter context(runtime.device(device));
     return saxpy(2.0f, x({16, 16}), ones<float>({16, 16}) | partition(4, 4)).execute(context);
   };
   for (std::size_t i = 0; i < 4; ++i) {

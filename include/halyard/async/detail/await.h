@@ -11,9 +11,9 @@
 #include <tuple>
 #include <utility>
 
-#include "halyard/async/context.h"
 #include "halyard/async/detail/operation_tree.h"
 #include "halyard/async/detail/stop_tokens.h"
+#include "halyard/async/detail/submitter.h"
 #include "halyard/async/runtime.h"
 #include "halyard/base/result.h"
 
@@ -107,7 +107,7 @@ class Await {
   }
   // Makes `status` the result, without a wait for the device. Called after await_ready().
   void fail(Status status) { output_.emplace(std::move(status)); }
-  Context& context() noexcept { return context_; }
+  Submitter& context() noexcept { return context_; }
   const StopTokens& stop() const noexcept { return what_.stop; }
 
  private:
@@ -116,7 +116,7 @@ class Await {
   }
 
   PlacedOperation<Op> what_;
-  Context context_;
+  Submitter context_;
   std::optional<Result<typename Op::Output>> output_;
   bool is_awaited_ = false;  // from the submission to the result
 };

@@ -15,6 +15,7 @@
 #include "halyard/async/context.h"
 #include "halyard/async/detail/nesting.h"
 #include "halyard/async/detail/storage.h"
+#include "halyard/async/detail/submitter.h"
 #include "halyard/async/operation.h"
 #include "halyard/async/policy.h"
 #include "halyard/async/runtime.h"
@@ -79,7 +80,7 @@ QueueRef pick_queue(const Runtime& runtime, const Policy& policy, const Op& oper
 // Executes `operation` as a part of the tree `whole` on `queue`.
 template <class Op>
 Result<typename Op::Output> execute_part(Context& whole, QueueRef queue, Op&& operation) {
-  Context part(whole, std::move(queue));
+  Submitter part(whole, std::move(queue));
   if (!part.status().ok()) return part.status();
   return std::move(operation).execute(part);
 }

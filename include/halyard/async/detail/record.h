@@ -14,6 +14,7 @@
 #include "halyard/async/context.h"
 #include "halyard/async/detail/array_ref.h"
 #include "halyard/async/detail/operation_tree.h"
+#include "halyard/async/detail/recorder.h"
 #include "halyard/async/detail/storage.h"
 #include "halyard/async/number.h"
 #include "halyard/async/operation.h"
@@ -169,7 +170,7 @@ struct CallRecord {
       if (!added.ok()) return added.status();
       slots[i] = *std::move(added);
     }
-    Context recorder(context, **recording);
+    Recorder recorder(context, **recording);
     auto given = std::invoke(std::move(make), as_slot<Slots, kPlaces[I]>(*recording, slots)...)
                      .execute(recorder);
     if (!given.ok()) return std::move(given).status();

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "halyard/async/as_result.h"
-#include "halyard/async/context.h"
 #include "halyard/async/detail/await.h"
 #include "halyard/async/detail/operation_tree.h"
 #include "halyard/async/detail/stop_tokens.h"
+#include "halyard/async/detail/submitter.h"
 #include "halyard/async/detail/task_runner.h"
 #include "halyard/async/future.h"
 #include "halyard/async/runtime.h"
@@ -64,7 +64,7 @@ class ValueAwaiter {
   void await_suspend(std::coroutine_handle<>) const noexcept {}
   Result<Value> await_resume() {
     if (Status status = check(by_); !status.ok()) return status;
-    Context context(Context::ForNothing{});
+    Submitter context(Submitter::ForNothing{});
     Result<typename Op::Output> output = std::move(operation_).execute(context);
     if (!output.ok()) return std::move(output).status();
     return Delivery<typename Op::Output>::deliver(*std::move(output));

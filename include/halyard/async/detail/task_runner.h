@@ -10,17 +10,17 @@
 #include <stop_token>
 #include <utility>
 
-#include "halyard/async/context.h"
 #include "halyard/async/detail/moment.h"
 #include "halyard/async/detail/stop_tokens.h"
+#include "halyard/async/detail/submitter.h"
 #include "halyard/async/runtime.h"
 #include "halyard/base/clock.h"
 #include "halyard/base/export.h"
 
 namespace halyard::inline v0::async::detail {
 
-// A suspended coroutine in a list of its runner: ready, or waiting for a Context or a time. The
-// destructor removes it.
+// A suspended coroutine in a list of its runner: ready, or waiting for a Submitter's end or a time.
+// The destructor removes it.
 class TaskWaiter {
  public:
   TaskWaiter() noexcept = default;
@@ -44,7 +44,7 @@ class TaskWaiter {
   TaskWaiter* next_ = this;  // circular, with the head of the list
   TaskWaiter* previous_ = this;
   std::coroutine_handle<> coroutine_{};
-  Context* context_ = nullptr;  // null: waits for time_ only
+  Submitter* context_ = nullptr;  // null: waits for time_ only
   Nanoseconds time_ = 0;
   const StopTokens* stop_ = nullptr;
   Moment end_{};  // of the context, while wait_for_any() waits for it
@@ -69,7 +69,7 @@ class HALYARD_EXPORT TaskRunner {
     waiter.link_before(ready_);
   }
   // Resumes `coroutine` once `context` has ended or stop.check() fails.
-  void wait_for(TaskWaiter& waiter, std::coroutine_handle<> coroutine, Context& context,
+  void wait_for(TaskWaiter& waiter, std::coroutine_handle<> coroutine, Submitter& context,
                 const StopTokens& stop) noexcept {
     waiter.coroutine_ = coroutine;
     waiter.context_ = &context;
@@ -86,7 +86,7 @@ class HALYARD_EXPORT TaskRunner {
     waiter.link_before(waiting_);
   }
 
-  // Returns when no coroutine is left that can be resumed or waits for a Context or a time.
+  // Returns when no coroutine is left that can be resumed or waits for a Submitter's end or a time.
   void run();
 
  private:

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "halyard/async/context.h"
+#include "halyard/async/detail/submitter.h"
 
 #include <algorithm>
 #include <memory>
 #include <span>
 
+#include "async/context_checks.h"
 #include "async/device_state.h"
 #include "async/launch_cache.h"
 #include "async/stop_request.h"
@@ -14,73 +15,42 @@
 #include "halyard/async/detail/frame_pool.h"
 #include "halyard/async/detail/record.h"
 
-namespace halyard::inline v0::async {
-
-using detail::ArrayRef;
-using detail::BoundKernel;
-using detail::DeviceState;
-using detail::KernelArray;
-using detail::Moment;
-using detail::Storage;
-using detail::StorageRange;
-using detail::tracked;
-using detail::TrackedStorage;
-using detail::TreeTimeline;
-using detail::Use;
-using detail::WaitList;
-
+namespace halyard::inline v0::async::detail {
 namespace {
 
 Status barrier(const hal::Queue& queue, const hal::SubmitInfo& info) { return queue.barrier(info); }
 
-// False for a slot.
-bool is_memory_of(const DeviceState& device, const Storage* storage) noexcept {
-  return storage != nullptr && tracked(storage)->device() == &device &&
-         !tracked(storage)->is_slot();
-}
-
 }  // namespace
 
-Context::Context(QueueRef queue, const Runtime* runtime)
-    : queue_(std::move(queue)), runtime_(runtime), status_(queue_.status()) {}
+Submitter::Submitter(QueueRef queue, const Runtime* runtime)
+    : Context(std::move(queue), runtime, *this) {}
 
-Context::Context(Context& whole, QueueRef queue)
-    : queue_(std::move(queue)),
-      runtime_(whole.runtime_),
-      whole_(&whole),
-      status_(whole.recording_ == nullptr
-                  ? queue_.status()
-                  : Status(StatusCode::kFailedPrecondition, "a recording is on one queue")) {
+Submitter::Submitter(Context& whole, QueueRef queue)
+    : Context(std::move(queue), whole.runtime_, *this), whole_(&whole.submitter_) {
+  if (whole.recording_ != nullptr) {
+    status_ = Status(StatusCode::kFailedPrecondition, "a recording is on one queue");
+  }
   if (queue_.device() == whole.queue_.device()) pool_ = whole.pool_;
   depth_ = whole.depth_;
 }
 
-Context::Context(Context& whole, RefCounted& recording)
-    : queue_(whole.queue_),
-      runtime_(whole.runtime_),
-      whole_(&whole),
-      recording_(&static_cast<detail::TreeRecording&>(recording)),
-      pool_(whole.pool_),
-      status_(whole.status_),
-      depth_(whole.depth_) {}
-
 // A destroyed part: it counts towards the load of its queue until the whole tree has ended.
-struct Context::Part {
+struct Submitter::Part {
   QueueRef queue;
   Moment end;
   Part* next;
 };
 
-struct Context::KeptOpen {
+struct Submitter::KeptOpen {
   Device device;
   KeptOpen* next;
 };
 
-Context::~Context() {
+Submitter::~Submitter() {
   while (kept_open_ != nullptr) {
     KeptOpen* const next = kept_open_->next;
     kept_open_->~KeptOpen();
-    detail::free_frame(std::exchange(kept_open_, next), sizeof(KeptOpen));
+    free_frame(std::exchange(kept_open_, next), sizeof(KeptOpen));
   }
   const bool has_work = chain_ || joined_count_ != 0 || parts_ != nullptr || !join_error_.ok();
   if (whole_ != nullptr && has_work) end_part();
@@ -88,14 +58,14 @@ Context::~Context() {
     part->queue.state()->active_trees.fetch_sub(1, std::memory_order_relaxed);
     Part* const next = part->next;
     part->~Part();
-    detail::free_frame(std::exchange(part, next), sizeof(Part));
+    free_frame(std::exchange(part, next), sizeof(Part));
   }
   if (!chain_) return;
   if (whole_ == nullptr) queue_.state()->active_trees.fetch_sub(1, std::memory_order_relaxed);
   queue_.state()->timelines.release(Ref<TreeTimeline>(&chain_.timeline()));
 }
 
-void Context::end_part() noexcept {
+void Submitter::end_part() noexcept {
   const auto keep_error = [&](Status status) {
     if (whole_->join_error_.ok()) whole_->join_error_ = std::move(status);
   };
@@ -103,7 +73,7 @@ void Context::end_part() noexcept {
   keep_error(whole_->join(chain_));
   for (std::size_t i = 0; i < joined_count_; ++i) keep_error(whole_->join(joined_[i]));
   if (chain_) {
-    if (void* const frame = detail::allocate_frame(sizeof(Part))) {
+    if (void* const frame = allocate_frame(sizeof(Part))) {
       parts_ = ::new (frame) Part{queue_, chain_, parts_};
     } else {
       queue_.state()->active_trees.fetch_sub(1, std::memory_order_relaxed);
@@ -115,13 +85,13 @@ void Context::end_part() noexcept {
   }
 }
 
-Result<TreeTimeline*> Context::timeline() {
+Result<TreeTimeline*> Submitter::timeline() {
   if (chain_) [[likely]]
     return &chain_.timeline();
   return start_chain();
 }
 
-Result<TreeTimeline*> Context::start_chain() {
+Result<TreeTimeline*> Submitter::start_chain() {
   HALYARD_RETURN_IF_ERROR(status_);
   HALYARD_ASSIGN_OR_RETURN(Ref<TreeTimeline> timeline,
                            queue_.device().state()->acquire_timeline(*queue_.state()));
@@ -132,7 +102,7 @@ Result<TreeTimeline*> Context::start_chain() {
 }
 
 template <class F>
-Status Context::submit_after(WaitList& waits, F&& call) {
+Status Submitter::submit_after(WaitList& waits, F&& call) {
   TreeTimeline& timeline = chain_.timeline();
   const auto submit_next = [&](const hal::Queue& queue, const WaitList& points,
                                auto&& next) -> Status {
@@ -151,21 +121,21 @@ Status Context::submit_after(WaitList& waits, F&& call) {
   }
   waits.add(chain_);
   if (!waits.is_complete()) [[unlikely]]
-    return detail::no_memory();
+    return no_memory();
   return submit_next(timeline.queue(), waits, std::forward<F>(call));
 }
 
 // `uses` calls its argument with each storage that `call` will use and with the kind of use. `call`
 // submits with the hal::SubmitInfo that it receives.
 template <class Uses, class F>
-Status Context::submit(Uses&& uses, F&& call) {
+Status Submitter::submit(Uses&& uses, F&& call) {
   HALYARD_ASSIGN_OR_RETURN(const TreeTimeline* const timeline, this->timeline());
   WaitList waits;
   uses([&](Storage* storage, Use use) {
     tracked(storage)->add_waits_before(use, *timeline, waits);
   });
   HALYARD_RETURN_IF_ERROR(submit_after(waits, std::forward<F>(call)));
-  for (Context* tree = this; tree != nullptr; tree = tree->whole_) {
+  for (Submitter* tree = this; tree != nullptr; tree = tree->whole_) {
     if (tree->joined_count_ != 0) tree->forget_joined(waits);
   }
   uses([&](Storage* storage, Use use) { tracked(storage)->note_use(use, chain_); });
@@ -173,67 +143,37 @@ Status Context::submit(Uses&& uses, F&& call) {
 }
 
 // A submission has waited for these moments, so its end includes them.
-void Context::forget_joined(const WaitList& waits) noexcept {
+void Submitter::forget_joined(const WaitList& waits) noexcept {
   const auto joined = std::span(joined_).first(joined_count_);
   const auto left = std::remove_if(joined.begin(), joined.end(),
                                    [&](const Moment& moment) { return waits.includes(moment); });
   while (joined.data() + joined_count_ != std::to_address(left)) joined_[--joined_count_] = {};
 }
 
-template <class Uses, class Submit, class Record>
-Status Context::submit_or_record(Uses&& uses, Submit&& submit, Record&& record) {
-  if (recording_ == nullptr) {
-    return this->submit(std::forward<Uses>(uses), std::forward<Submit>(submit));
-  }
-  return recording_->add(std::forward<Uses>(uses), std::forward<Record>(record));
-}
-
 // This tree's queue keeps the devices of its own runtime open. A device of another runtime may be
 // open only because of the array, whose last owner may be an operation that is consumed before its
 // work is issued.
-Status Context::keep_open(const Storage* storage) {
+Status Submitter::keep_open(const StorageRange& source, const StorageRange& target) {
   const auto& own = queue_.device().state()->info().devices;
-  if (std::ranges::find(own, tracked(storage)->device()->device()) != own.end()) return {};
-  Context* whole = this;
+  Submitter* whole = this;
   while (whole->whole_ != nullptr) whole = whole->whole_;
-  Device device = tracked(storage)->last_queue().device();
-  for (const KeptOpen* at = whole->kept_open_; at != nullptr; at = at->next) {
-    if (at->device == device) return {};
+  for (const Storage* const storage : {source.storage, target.storage}) {
+    if (tracked(storage)->is_slot() ||
+        std::ranges::find(own, tracked(storage)->device()->device()) != own.end()) {
+      continue;
+    }
+    Device device = tracked(storage)->last_queue().device();
+    const KeptOpen* kept = whole->kept_open_;
+    while (kept != nullptr && !(kept->device == device)) kept = kept->next;
+    if (kept != nullptr) continue;
+    void* const frame = allocate_frame(sizeof(KeptOpen));
+    if (frame == nullptr) return no_memory();
+    whole->kept_open_ = ::new (frame) KeptOpen{std::move(device), whole->kept_open_};
   }
-  void* const frame = detail::allocate_frame(sizeof(KeptOpen));
-  if (frame == nullptr) return detail::no_memory();
-  whole->kept_open_ = ::new (frame) KeptOpen{std::move(device), whole->kept_open_};
   return {};
 }
 
-Status Context::check_usable(const Storage* storage, const char* user) const {
-  if (storage == nullptr) {
-    return error(StatusCode::kInvalidArgument, "{}: a tensor that was moved from", user);
-  }
-  if (!tracked(storage)->is_slot() || (recording_ != nullptr && recording_->has_slot(storage))) {
-    return {};
-  }
-  return error(StatusCode::kInvalidArgument,
-               "{}: an argument of a function that was recorded, outside of that recording", user);
-}
-
-// kInvalidArgument unless `storage` is memory of this device.
-Status Context::check_here(const Storage* storage, const char* user) const {
-  HALYARD_RETURN_IF_ERROR(status_);
-  const DeviceState* const device = queue_.device().state();
-  if (is_memory_of(*device, storage)) [[likely]]
-    return {};
-  HALYARD_RETURN_IF_ERROR(check_usable(storage, user));
-  if (tracked(storage)->device() == device) return {};
-  return error(StatusCode::kInvalidArgument,
-               "{} on {}: a tensor of another device, {}; copy_to brings it here", user,
-               device->device().info().uri, tracked(storage)->device()->device().info().uri);
-}
-
-Result<Ref<Storage>> Context::allocate(std::uint64_t size, hal::MemoryType memory) {
-  if (recording_ != nullptr) {
-    return Status(StatusCode::kFailedPrecondition, "a recording allocates nothing");
-  }
+Result<Ref<Storage>> Submitter::allocate(std::uint64_t size, hal::MemoryType memory) {
   Ref<TrackedStorage> storage;
   HALYARD_RETURN_IF_ERROR(submit(
       [](auto&&) {},
@@ -250,104 +190,63 @@ Result<Ref<Storage>> Context::allocate(std::uint64_t size, hal::MemoryType memor
   return Ref<Storage>(std::move(storage));
 }
 
-Result<Ref<Storage>> Context::scratch(std::uint64_t size) {
-  if (recording_ == nullptr) return allocate(size);
-  const hal::Pool* const outer = whole_->set_pool(pool_);
-  Result<Ref<Storage>> storage = whole_->allocate(size);
-  whole_->set_pool(outer);
-  return storage;
+Result<Ref<Storage>> Submitter::scratch(std::uint64_t size) {
+  return allocate(size, hal::MemoryType::kDeviceLocal);
 }
 
-Status Context::fill(Storage* target, std::uint32_t pattern, std::uint32_t pattern_size) {
-  HALYARD_RETURN_IF_ERROR(check_here(target, "fill"));
-  return submit_or_record([&](auto&& use) { use(target, Use::kWrite); },
-                          [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
-                            return queue.fill(target->buffer(), pattern, pattern_size, info);
-                          },
-                          [&](hal::Recorder& recorder) {
-                            recorder.fill(recording_->binding(target), pattern, pattern_size);
-                          });
+Status Submitter::fill(Storage* target, std::uint32_t pattern, std::uint32_t pattern_size) {
+  HALYARD_RETURN_IF_ERROR(check_here(*this, target, "fill"));
+  return submit([&](auto&& use) { use(target, Use::kWrite); },
+                [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
+                  return queue.fill(target->buffer(), pattern, pattern_size, info);
+                });
 }
 
-Status Context::update(Storage* target, hal::Bytes source) {
-  HALYARD_RETURN_IF_ERROR(check_here(target, "update"));
-  return submit_or_record(
-      [&](auto&& use) { use(target, Use::kWrite); },
-      [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
-        return queue.update(target->buffer(), 0, source, info);
-      },
-      [&](hal::Recorder& recorder) { recorder.update(recording_->binding(target), source); });
+Status Submitter::update(Storage* target, hal::Bytes source) {
+  HALYARD_RETURN_IF_ERROR(check_here(*this, target, "update"));
+  return submit([&](auto&& use) { use(target, Use::kWrite); },
+                [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
+                  return queue.update(target->buffer(), 0, source, info);
+                });
 }
 
-Status Context::copy(const StorageRange& source, const StorageRange& target, const char* user) {
-  HALYARD_RETURN_IF_ERROR(status_);
-  for (const Storage* const storage : {source.storage, target.storage}) {
-    HALYARD_RETURN_IF_ERROR(check_usable(storage, user));
-    if (tracked(storage)->device() != queue_.device().state() && !tracked(storage)->is_slot()) {
-      HALYARD_RETURN_IF_ERROR(keep_open(storage));
-    }
-  }
-  return submit_or_record(
+Status Submitter::copy(const StorageRange& source, const StorageRange& target, const char* user) {
+  HALYARD_RETURN_IF_ERROR(check_copied(*this, source, target, user));
+  HALYARD_RETURN_IF_ERROR(keep_open(source, target));
+  return submit(
       [&](auto&& use) {
         use(source.storage, Use::kRead);
         use(target.storage, Use::kWrite);
       },
       [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
         return queue.copy(source.of_buffer(), target.of_buffer(), info);
-      },
-      [&](hal::Recorder& recorder) {
-        recorder.copy(recording_->binding(source), recording_->binding(target));
       });
 }
 
-Status Context::launch(const detail::KernelSignature& kernel, hal::View<KernelArray> arrays,
-                       hal::View<hal::Constant> scalars, const hal::Grid* grid) {
-  HALYARD_RETURN_IF_ERROR(status_);
-  DeviceState& device = *queue_.device().state();
-  for (const KernelArray& array : arrays) {
-    if (is_memory_of(device, array.memory.storage)) [[likely]]
-      continue;
-    HALYARD_RETURN_IF_ERROR(check_here(array.memory.storage, kernel.called()));
-  }
-  const auto uses = [&](auto&& use) {
-    for (const KernelArray& array : arrays) {
-      use(array.memory.storage, array.is_written ? Use::kWrite : Use::kRead);
-    }
-  };
-  if (recording_ != nullptr) {
-    HALYARD_ASSIGN_OR_RETURN(const BoundKernel* const bound, device.bind(kernel));
-    base::Array<hal::Argument> arguments;
-    if (!arguments.make_room(arrays.size())) return detail::no_memory();
-    for (const KernelArray& array : arrays) {
-      (void)arguments.push_back(argument_of(array, recording_->binding(array.memory)));
-    }
-    HALYARD_ASSIGN_OR_RETURN(hal::Launch launch,
-                             bound->launch({arguments.data(), arguments.size()}, scalars));
-    if (grid != nullptr) launch.over(*grid);
-    return recording_->add(uses, [&](hal::Recorder& recorder) { recorder.dispatch(launch); });
-  }
+Status Submitter::launch(const KernelSignature& kernel, hal::View<KernelArray> arrays,
+                         hal::View<hal::Constant> scalars, const hal::Grid* grid) {
+  HALYARD_RETURN_IF_ERROR(check_arrays(*this, kernel, arrays));
   HALYARD_ASSIGN_OR_RETURN(TreeTimeline* const timeline, this->timeline());
   hal::Launch* launch = timeline->launches().find(kernel, arrays, scalars);
   if (launch == nullptr) [[unlikely]] {
-    HALYARD_ASSIGN_OR_RETURN(launch, timeline->launches().make(device, kernel, arrays, scalars));
+    HALYARD_ASSIGN_OR_RETURN(
+        launch, timeline->launches().make(*queue_.device().state(), kernel, arrays, scalars));
   }
   if (grid != nullptr) launch->over(*grid);
-  return submit(uses, [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
-    return queue.dispatch(*launch, info);
-  });
+  return submit([&](auto&& use) { for_each_use(arrays, use); },
+                [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
+                  return queue.dispatch(*launch, info);
+                });
 }
 
-Status Context::execute(RefCounted& recorded, hal::View<ArrayRef> slots,
-                        hal::View<hal::Constant> numbers) {
-  if (recording_ != nullptr) {
-    return Status(StatusCode::kFailedPrecondition, "a recording within a recording");
-  }
+Status Submitter::execute(RefCounted& recorded, hal::View<ArrayRef> slots,
+                          hal::View<hal::Constant> numbers) {
   for (const ArrayRef& array : slots) {
-    HALYARD_RETURN_IF_ERROR(check_here(array.memory.storage, "replay"));
+    HALYARD_RETURN_IF_ERROR(check_here(*this, array.memory.storage, "replay"));
   }
-  const auto& recording = static_cast<detail::TreeRecording&>(recorded);
+  const auto& recording = static_cast<TreeRecording&>(recorded);
   HALYARD_RETURN_IF_ERROR(recording.check(slots));
-  std::array<hal::BufferRange, detail::kMaxSlots> table;
+  std::array<hal::BufferRange, kMaxSlots> table;
   std::ranges::transform(slots, table.begin(),
                          [](const ArrayRef& array) { return array.memory.of_buffer(); });
   // A function may not use its last numbers.
@@ -363,16 +262,15 @@ Status Context::execute(RefCounted& recorded, hal::View<ArrayRef> slots,
                 });
 }
 
-Status Context::join(const Moment& moment) {
+Status Submitter::join(const Moment& moment) {
   if (!moment) return {};
-  if (recording_ != nullptr) return whole_->join(moment);
   if (joined_count_ == kMaxJoined) HALYARD_RETURN_IF_ERROR(join_chain());
   joined_[joined_count_++] = moment;
   return {};
 }
 
 // Orders the chain after all joined moments.
-Status Context::join_chain() {
+Status Submitter::join_chain() {
   HALYARD_RETURN_IF_ERROR(timeline().status());
   WaitList waits;
   for (std::size_t i = 0; i < joined_count_; ++i) waits.add(joined_[i]);
@@ -381,20 +279,20 @@ Status Context::join_chain() {
   return {};
 }
 
-Result<Moment> Context::end() {
+Result<Moment> Submitter::end() {
   HALYARD_RETURN_IF_ERROR(join_error_);
   if (joined_count_ == 1 && !chain_) return joined_[0];
   if (joined_count_ != 0) HALYARD_RETURN_IF_ERROR(join_chain());
   return chain_;
 }
 
-bool Context::finished() const {
+bool Submitter::finished() const {
   const auto ended = [](const Moment& moment) { return moment.state() != Moment::State::kPending; };
   return !join_error_.ok() ||
          (ended(chain_) && std::all_of(joined_.begin(), joined_.begin() + joined_count_, ended));
 }
 
-Status Context::wait() const {
+Status Submitter::wait() const {
   HALYARD_RETURN_IF_ERROR(join_error_);
   HALYARD_RETURN_IF_ERROR(chain_.wait());
   for (std::size_t i = 0; i < joined_count_; ++i) HALYARD_RETURN_IF_ERROR(joined_[i].wait());
@@ -403,7 +301,7 @@ Status Context::wait() const {
 
 // StopTokens::check(). If a deadline has passed, the error also names a semaphore that is still
 // pending.
-Status Context::check(const detail::StopTokens& stop) const {
+Status Submitter::check(const StopTokens& stop) const {
   Status status = stop.check();
   if (status.code() != StatusCode::kDeadlineExceeded) return status;
   constexpr auto kPassed = Deadline::at(0);  // a poll (kNow) does not name the missing signal
@@ -413,7 +311,7 @@ Status Context::check(const detail::StopTokens& stop) const {
   return error(StatusCode::kDeadlineExceeded, "{}: {}", status.message(), late.message());
 }
 
-Status Context::wait(const detail::StopTokens& stop) {
+Status Submitter::wait(const StopTokens& stop) {
   if (!stop.may_end_early() || finished()) return wait();
   HALYARD_RETURN_IF_ERROR(check(stop));
   HALYARD_ASSIGN_OR_RETURN(const Moment end, this->end());
@@ -421,9 +319,9 @@ Status Context::wait(const detail::StopTokens& stop) {
   const hal::Point point = end.point();
   // wait() returns failures.
   if (stop.stop_possible()) {
-    detail::StopRequest request;
+    StopRequest request;
     HALYARD_RETURN_IF_ERROR(request.open(queue_));
-    if (!request.watch(stop)) return detail::no_memory();
+    if (!request.watch(stop)) return no_memory();
     (void)hal::wait_any({point, request.point()}, deadline);
   } else {
     (void)hal::wait_any({&point, 1}, deadline);
@@ -432,9 +330,9 @@ Status Context::wait(const detail::StopTokens& stop) {
   return wait();
 }
 
-void Context::give_up() const noexcept {
+void Submitter::give_up() const noexcept {
   chain_.give_up();
   for (const Part* part = parts_; part != nullptr; part = part->next) part->end.give_up();
 }
 
-}  // namespace halyard::inline v0::async
+}  // namespace halyard::inline v0::async::detail
