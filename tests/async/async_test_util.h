@@ -12,8 +12,27 @@
 #include <vector>
 
 #include "halyard/async.h"
+#include "halyard/async/execution.h"
 
 namespace halyard::async::testing {
+
+// A coroutine of no library, which starts at once and destroys itself at its end.
+struct Detached {
+  struct promise_type {
+    Detached get_return_object() { return {}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { std::terminate(); }
+  };
+};
+
+// The environment of a receiver with a stop token.
+template <class Token>
+struct StopEnvironment {
+  Token query(execution::get_stop_token_t) const noexcept { return stop; }
+  Token stop;
+};
 
 inline constexpr Kernel<void(float, const Tensor<float>&, Tensor<float>&)> saxpy{"saxpy_tile"};
 
@@ -33,6 +52,7 @@ class AsyncTest : public ::testing::Test {
   auto elements(Array&& array) {
     return run(to_host(std::forward<Array>(array)));
   }
+  HostEvent event() { return HostEvent::create(runtime).value(); }
   // The error of an operation.
   template <class Operation>
   Status failure(Operation&& operation) {

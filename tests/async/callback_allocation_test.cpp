@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "async/allocation_test_util.h"
+#include "async/async_test_util.h"
 #include "halyard/async/sender.h"
 
 namespace halyard::async {
@@ -82,11 +83,6 @@ TEST_F(AsyncCallbackAllocation, AStopTokenOfAnAwaitThatBlocksAllocatesNothing) {
 }
 
 template <class Token>
-struct Environment {
-  Token query(execution::get_stop_token_t) const noexcept { return stop; }
-  Token stop;
-};
-template <class Token>
 struct Receiver {
   using receiver_concept = execution::receiver_t;
   void set_value(Partition<Tensor<float>> value) && noexcept {
@@ -96,7 +92,7 @@ struct Receiver {
   void set_error(const Status&) && noexcept { std::terminate(); }
   void set_error(const std::exception_ptr&) && noexcept { std::terminate(); }
   void set_stopped() && noexcept { std::terminate(); }
-  Environment<Token> get_env() const noexcept { return {stop}; }
+  testing::StopEnvironment<Token> get_env() const noexcept { return {stop}; }
 
   Partition<Tensor<float>>* y;
   Token stop{};

@@ -19,7 +19,6 @@ constexpr auto kShort = 2ms;
 
 class AsyncDeadline : public testing::AsyncTest {
  protected:
-  HostEvent never() { return HostEvent::create(runtime).value(); }
   Nanoseconds now() { return runtime.device().hal().clock().now(); }
 };
 
@@ -59,12 +58,12 @@ TEST_F(AsyncDeadline, AnAwaitFailsAtItsDeadline) {
     EXPECT_THAT((co_await with_deadline(as_result(HostEvent(event)), -1s)).status(), exceeded());
     event.set();
     co_await with_deadline(event, kShort);
-  }(never()));
+  }(event()));
   EXPECT_THAT(testing::thrown_by([&] {
                 return run([](HostEvent event) -> Task<int> {
                   co_await with_deadline(event, kShort);
                   co_return 0;
-                }(never()));
+                }(event()));
               }),
               exceeded());
 }
@@ -89,7 +88,7 @@ TEST_F(AsyncDeadline, AnAwaitThatFailsAtItsDeadlineSaysWhatIsMissing) {
                 refused_with(StatusCode::kDeadlineExceeded, "2 Tasks of the Nursery had not ended"));
     event.set();
     co_await nursery.join();
-  }(never()));
+  }(event()));
 }
 
 TEST_F(AsyncDeadline, AnAwaitThatEndsInTimeGivesItsResult) {
@@ -121,7 +120,7 @@ TEST_F(AsyncDeadline, OfATaskFailsEachOfItsAwaits) {
   run([](HostEvent event, int& count) -> Task<> {
     EXPECT_EQ(co_await with_deadline(three_awaits(std::move(event), count), kShort), 7);
     (void)co_await to_host(ones<float>({4}));  // not here
-  }(never(), failed));
+  }(event(), failed));
   EXPECT_EQ(failed, 5);
 }
 
@@ -132,7 +131,7 @@ TEST_F(AsyncDeadline, TheEarlierOfTwoHolds) {
     };
     EXPECT_THAT(co_await with_deadline(nested(event, 1h), kShort), exceeded());
     EXPECT_THAT(co_await with_deadline(nested(event, kShort), 1h), exceeded());
-  }(never()));
+  }(event()));
 }
 
 // A Task that was spawned in time, in a Nursery that lives longer, keeps no deadline.
@@ -151,7 +150,7 @@ TEST_F(AsyncDeadline, HoldsForSpawnedTasksUntilItsAwaitHasEnded) {
     event.set();
     co_await nursery.join();
     EXPECT_TRUE(status.ok());
-  }(never()));
+  }(event()));
 }
 TEST_F(AsyncDeadline, OfAJoinEndsTheJoinAndNotTheTasks) {
   run([](HostEvent event) -> Task<> {
@@ -175,7 +174,7 @@ TEST_F(AsyncDeadline, OfAJoinEndsTheJoinAndNotTheTasks) {
     co_await with_deadline(nursery.join(), 20s);
     EXPECT_EQ(ended, 2);
     co_await with_deadline(nursery.join(), kNow);  // there is nothing to wait for
-  }(never()));
+  }(event()));
 }
 
 TEST_F(AsyncDeadline, FailsTheTasksThatATaskWithADeadlineJoins) {
@@ -189,7 +188,7 @@ TEST_F(AsyncDeadline, FailsTheTasksThatATaskWithADeadlineJoins) {
       co_await nursery.join();
     };
     co_await with_deadline(joining(std::move(event), out), kShort);
-  }(never(), status));
+  }(event(), status));
   EXPECT_THAT(status, exceeded());
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "async/allocation_test_util.h"
 #include "async/async_test_util.h"
 #include "counts/allocations.h"
 #include "hal/device/registry.h"
@@ -30,12 +31,8 @@ using Floats = Shared<Tensor<float>>;
 
 const Shape kShape = {16, 16};
 
-class AsyncExhaustion : public ::testing::Test {
+class AsyncExhaustion : public testing::CountingTest {
  protected:
-  void SetUp() override {
-    if (!counts::counts_allocations()) GTEST_SKIP() << "the sanitizer has replaced malloc";
-  }
-
   // Runs `program`, which returns its number of correct elements, once for each of its allocations,
   // which then fails. Then checks that its devices close, as they do when no reference to them is
   // left.

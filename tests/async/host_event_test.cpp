@@ -21,10 +21,7 @@ using ::testing::ElementsAre;
 using testing::Handmade;
 using testing::refused_with;
 
-class AsyncHostEvent : public testing::AsyncTest {
- protected:
-  HostEvent made() { return HostEvent::create(runtime).value(); }
-};
+class AsyncHostEvent : public testing::AsyncTest {};
 
 Task<> wait_and_note(HostEvent event, int number, std::vector<int>& order) {
   co_await std::move(event);
@@ -32,7 +29,7 @@ Task<> wait_and_note(HostEvent event, int number, std::vector<int>& order) {
 }
 
 TEST_F(AsyncHostEvent, ATaskContinuesWhenAThreadSetsIt) {
-  const HostEvent event = made();
+  const HostEvent event = this->event();
   std::jthread setter;
   bool set_first = false;
   run([](const HostEvent& awaited, std::jthread& thread, bool& seen) -> Task<> {
@@ -44,7 +41,7 @@ TEST_F(AsyncHostEvent, ATaskContinuesWhenAThreadSetsIt) {
 }
 
 TEST_F(AsyncHostEvent, WakesAllItsWaitersWhileOthersRun) {
-  const HostEvent event = made();
+  const HostEvent event = this->event();
   std::vector<int> order;
   run([](AsyncHostEvent& self, const HostEvent& awaited, std::vector<int>& noted) -> Task<> {
     Nursery nursery;
@@ -61,7 +58,7 @@ TEST_F(AsyncHostEvent, WakesAllItsWaitersWhileOthersRun) {
 }
 
 TEST_F(AsyncHostEvent, AStopRequestEndsTheAwait) {
-  const HostEvent event = made();
+  const HostEvent event = this->event();
   std::stop_source source;
   std::jthread stopper([&] { source.request_stop(); });
   EXPECT_THAT(sync_wait(as_result(event), runtime, source.get_token()).status(),
@@ -70,7 +67,7 @@ TEST_F(AsyncHostEvent, AStopRequestEndsTheAwait) {
 }
 
 TEST_F(AsyncHostEvent, AFailureIsThatOfTheAwaits) {
-  const HostEvent event = made();
+  const HostEvent event = this->event();
   event.fail(Status(StatusCode::kDataLoss, "on purpose"));
   EXPECT_THAT(failure(HostEvent(event)), refused_with(StatusCode::kDataLoss, "on purpose"));
   event.set();
@@ -78,7 +75,7 @@ TEST_F(AsyncHostEvent, AFailureIsThatOfTheAwaits) {
 }
 
 TEST_F(AsyncHostEvent, AFailureAfterTheSetChangesNothing) {
-  const HostEvent event = made();
+  const HostEvent event = this->event();
   event.set();
   event.set();
   event.fail(Status(StatusCode::kDataLoss, "on purpose"));
@@ -87,7 +84,7 @@ TEST_F(AsyncHostEvent, AFailureAfterTheSetChangesNothing) {
 }
 
 TEST_F(AsyncHostEvent, WithoutASetterTheAwaitIsCancelled) {
-  std::optional<HostEvent> event = made();
+  std::optional<HostEvent> event = this->event();
   run([](std::optional<HostEvent>& awaited) -> Task<> {
     Nursery nursery;
     Status status;

@@ -19,6 +19,7 @@ using testing::refused_with;
 
 class AsyncNursery : public AsyncTest {
  public:
+  using AsyncTest::event;
   using AsyncTest::runtime;
   std::vector<int> order;
 
@@ -80,7 +81,7 @@ Task<> waiting_for(HostEvent event, Status& status, int& after) {
 
 TEST_F(AsyncNursery, Cancel_OfATaskThatWaits_EndsItsAwaitsAlone) {
   run([](AsyncNursery& self) -> Task<> {
-    const HostEvent event = HostEvent::create(self.runtime).value();
+    const HostEvent event = self.event();
     Status first, second;
     int first_after = 0, second_after = 0;
     Nursery nursery;
@@ -101,7 +102,7 @@ TEST_F(AsyncNursery, Cancel_OfATaskThatWaits_EndsItsAwaitsAlone) {
 
 TEST_F(AsyncNursery, Cancel_ReachesTheTasksThatItAwaitsAndHasSpawned) {
   run([](AsyncNursery& self) -> Task<> {
-    const HostEvent event = HostEvent::create(self.runtime).value();
+    const HostEvent event = self.event();
     Status status[3];
     int after = 0;
     const auto parent = [](HostEvent own, Nursery& outer, Status* out, int& count) -> Task<> {
@@ -123,7 +124,7 @@ TEST_F(AsyncNursery, Cancel_ReachesTheTasksThatItAwaitsAndHasSpawned) {
 
 TEST_F(AsyncNursery, Cancel_EndsAJoinOfWhatOthersHaveSpawned) {
   run([](AsyncNursery& self) -> Task<> {
-    const HostEvent event = HostEvent::create(self.runtime).value();
+    const HostEvent event = self.event();
     const auto joining = [](Nursery& of, Status& under_way, Status& later) -> Task<> {
       under_way = co_await as_result(of.join());
       later = co_await as_result(of.join());
@@ -145,7 +146,7 @@ TEST_F(AsyncNursery, Cancel_EndsAJoinOfWhatOthersHaveSpawned) {
 
 TEST_F(AsyncNursery, Cancel_IsNoErrorOfTheJoin) {
   run([](AsyncNursery& self) -> Task<> {
-    const HostEvent event = HostEvent::create(self.runtime).value();
+    const HostEvent event = self.event();
     const auto throwing_then = [](HostEvent own) -> Task<> { co_await own; };
     Nursery nursery;
     const SpawnedTask child = co_await nursery.spawn(throwing_then(event));

@@ -13,6 +13,7 @@
 #include <utility>
 #include <variant>
 
+#include "async/async_test_util.h"
 #include "async/stepped_world.h"
 #include "halyard/async/host_scheduler.h"
 
@@ -26,11 +27,6 @@ struct Stopped {};
 template <class T>
 using Outcome = std::variant<std::monostate, T, Status, std::exception_ptr, Stopped>;
 
-struct Environment {
-  std::stop_token query(execution::get_stop_token_t) const noexcept { return stop; }
-  std::stop_token stop;
-};
-
 template <class T>
 struct Receiver {
   using receiver_concept = execution::receiver_t;
@@ -40,7 +36,7 @@ struct Receiver {
     outcome->template emplace<std::exception_ptr>(std::move(error));
   }
   void set_stopped() && noexcept { outcome->template emplace<Stopped>(); }
-  Environment get_env() const noexcept { return {stop}; }
+  testing::StopEnvironment<std::stop_token> get_env() const noexcept { return {stop}; }
 
   Outcome<T>* outcome;
   std::stop_token stop{};
@@ -107,7 +103,7 @@ struct ScheduleReceiver {
   void set_value() && noexcept { outcome->emplace<Ran>(); }
   void set_error(Status status) && noexcept { outcome->emplace<Status>(std::move(status)); }
   void set_stopped() && noexcept { outcome->emplace<Stopped>(); }
-  Environment get_env() const noexcept { return {stop}; }
+  testing::StopEnvironment<std::stop_token> get_env() const noexcept { return {stop}; }
 
   Outcome<Ran>* outcome;
   std::stop_token stop{};

@@ -27,6 +27,7 @@
 namespace halyard::async::stress {
 namespace {
 
+using async::testing::Detached;
 using async::testing::Handmade;
 
 constexpr std::uint64_t kSeeds = 10;
@@ -81,16 +82,6 @@ class Gate {
 };
 
 // A coroutine that starts at once and destroys itself at its end, without an awaiter.
-struct Detached {
-  struct promise_type {
-    Detached get_return_object() { return {}; }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
-    void return_void() {}
-    void unhandled_exception() { std::terminate(); }
-  };
-};
-
 using Elements = std::vector<float>;
 using Floats = Shared<Tensor<float>>;
 using Second = std::tuple_element_t<1, decltype(unzip(zip(ones<float>(1), ones<float>(1))))>;

@@ -18,6 +18,7 @@ namespace halyard::async {
 namespace {
 
 using testing::AsyncTest;
+using testing::Detached;
 using ::testing::Each;
 using testing::refused_with;
 
@@ -226,20 +227,6 @@ TEST_F(AsyncTask, ManyThreadsRunTasksAtOnce) {
   }
   for (std::thread& thread : threads) thread.join();
 }
-
-// A minimal coroutine, which starts at once and has no awaiter.
-struct Detached {
-  struct promise_type {
-    Detached get_return_object() {
-      return {std::coroutine_handle<promise_type>::from_promise(*this)};
-    }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
-    void return_void() {}
-    void unhandled_exception() { std::terminate(); }
-  };
-  std::coroutine_handle<promise_type> handle;
-};
 
 TEST_F(AsyncTask, AnyCoroutineAwaitsAFuture) {
   for (int i = 0; i < 100; ++i) {
