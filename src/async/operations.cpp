@@ -62,6 +62,27 @@ Status fill_elements(Context& context, const StorageRange& memory, std::uint64_t
   });
 }
 
+Result<Ref<Storage>> full_of(Context& context, const Shape& shape, kernel::ElementType type,
+                             std::uint64_t element) {
+  HALYARD_ASSIGN_OR_RETURN(Ref<Storage> storage, allocate(context, shape, type));
+  const std::size_t size = kernel::size_of(type);
+  HALYARD_RETURN_IF_ERROR(fill_elements(
+      context, StorageRange(storage.get(), 0, shape.elements() * size), element, size));
+  return storage;
+}
+
+Result<Ref<Storage>> copy_from_host(Context& context, const Shape& shape, kernel::ElementType type,
+                                    hal::Bytes values) {
+  HALYARD_ASSIGN_OR_RETURN(Ref<Storage> storage, allocate(context, shape, type));
+  const std::uint64_t count = values.size() / kernel::size_of(type);
+  if (count != shape.elements()) {
+    return error(StatusCode::kInvalidArgument, "from_host: {} for a shape of {}",
+                 base::counted(count, "value"), base::counted(shape.elements(), "element"));
+  }
+  HALYARD_RETURN_IF_ERROR(context.update(storage.get(), values));
+  return storage;
+}
+
 Result<Ref<Storage>> arange_of(Context& context, kernel::ElementType type, std::uint64_t n) {
   const std::uint64_t words = words_of(n, kernel::size_of(type));
   HALYARD_RETURN_IF_ERROR(check_size("arange", words));
@@ -92,12 +113,6 @@ Status check_count(const char* user, std::uint64_t has, std::uint64_t wanted) {
   if (has == wanted) return {};
   return error(StatusCode::kInvalidArgument, "{} {}, and not {}", user,
                base::counted(has, "element"), base::number(wanted));
-}
-
-Status check_values(std::uint64_t has, std::uint64_t wanted) {
-  if (has == wanted) return {};
-  return error(StatusCode::kInvalidArgument, "from_host: {} for a shape of {}",
-               base::counted(has, "value"), base::counted(wanted, "element"));
 }
 
 Status read_back(const Storage& storage, std::span<std::byte> target) {

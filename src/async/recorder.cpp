@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "halyard/async/detail/recorder.h"
+#include "async/recorder.h"
 
 #include "async/context_checks.h"
 #include "async/device_state.h"
@@ -9,9 +9,8 @@
 
 namespace halyard::inline v0::async::detail {
 
-Recorder::Recorder(Context& whole, RefCounted& recording)
-    : Context(whole.queue_, whole.runtime_, whole.submitter_,
-              &static_cast<TreeRecording&>(recording)) {
+Recorder::Recorder(Context& whole, TreeRecording& recording)
+    : Context(whole.queue_, whole.runtime_, whole.submitter_, &recording) {
   pool_ = whole.pool_;
   depth_ = whole.depth_;
 }

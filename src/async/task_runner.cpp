@@ -10,6 +10,44 @@
 
 namespace halyard::inline v0::async::detail {
 
+void TaskWaiter::unlink() noexcept {
+  next_->previous_ = previous_;
+  previous_->next_ = next_;
+  next_ = previous_ = this;
+}
+
+void TaskWaiter::link_before(TaskWaiter& other) noexcept {
+  next_ = &other;
+  previous_ = std::exchange(other.previous_, this);
+  previous_->next_ = this;
+}
+
+void TaskRunner::enqueue(TaskWaiter& waiter, std::coroutine_handle<> coroutine) noexcept {
+  waiter.unlink();
+  waiter.coroutine_ = coroutine;
+  waiter.link_before(ready_);
+}
+
+void TaskRunner::wait(TaskWaiter& waiter, std::coroutine_handle<> coroutine,
+                      const StopTokens& stop) noexcept {
+  waiter.coroutine_ = coroutine;
+  waiter.stop_ = &stop;
+  waiter.link_before(waiting_);
+}
+
+void TaskRunner::wait_for(TaskWaiter& waiter, std::coroutine_handle<> coroutine, Submitter& context,
+                          const StopTokens& stop) noexcept {
+  waiter.context_ = &context;
+  wait(waiter, coroutine, stop);
+}
+
+void TaskRunner::wait_until(TaskWaiter& waiter, std::coroutine_handle<> coroutine, Nanoseconds time,
+                            const StopTokens& stop) noexcept {
+  waiter.context_ = nullptr;
+  waiter.time_ = time;
+  wait(waiter, coroutine, stop);
+}
+
 void TaskRunner::run() {
   for (;;) {
     std::coroutine_handle<> next = std::exchange(next_, nullptr);

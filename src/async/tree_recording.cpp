@@ -63,6 +63,7 @@ void TreeRecording::note_use(History& history, Use use, hal::CommandId command) 
 }
 
 Status TreeRecording::finish() {
+  context_.reset();
   HALYARD_ASSIGN_OR_RETURN(commands_, recorder_.finish());
   return {};
 }
@@ -87,10 +88,9 @@ Status TreeRecording::check(hal::View<ArrayRef> slots) const {
   return {};
 }
 
-Result<Ref<RefCounted>> start_recording(const Context& context) {
-  HALYARD_RETURN_IF_ERROR(context.queue().status());
-  auto* const recording =
-      new (std::nothrow) TreeRecording(Ref<DeviceState>(context.queue().device().state()));
+Result<Ref<RefCounted>> start_recording(Context& whole) {
+  HALYARD_RETURN_IF_ERROR(whole.queue().status());
+  auto* const recording = new (std::nothrow) TreeRecording(whole);
   if (recording == nullptr) return no_memory();
   return Ref<RefCounted>::adopt(recording);
 }
@@ -114,6 +114,9 @@ Result<hal::Constant> number_of(const Context& context, const char* user,
                "{}: a Number of a function that was recorded, outside of that recording", user);
 }
 
+Context& recorder_of(RefCounted& recording) noexcept {
+  return static_cast<TreeRecording&>(recording).context();
+}
 Status finish_recording(RefCounted& recording) {
   return static_cast<TreeRecording&>(recording).finish();
 }

@@ -10,9 +10,11 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "async/device_state.h"
+#include "async/recorder.h"
 #include "async/storage.h"
 #include "base/array.h"
 #include "halyard/async/context.h"
@@ -23,8 +25,13 @@ namespace halyard::inline v0::async::detail {
 
 class TreeRecording final : public RefCounted {
  public:
-  explicit TreeRecording(Ref<DeviceState> device)
-      : device_(std::move(device)), recorder_(device_->device()) {}
+  // The tree `whole` executes it until finish().
+  explicit TreeRecording(Context& whole)
+      : device_(whole.queue().device().state()),
+        recorder_(device_->device()),
+        context_(std::in_place, whole, *this) {}
+
+  Context& context() noexcept { return *context_; }
 
   // Adds a slot for arrays of this shape and size in bytes, for the function's parameter with this
   // index. Called before the first command.
@@ -89,6 +96,7 @@ class TreeRecording final : public RefCounted {
 
   const Ref<DeviceState> device_;
   hal::Recorder recorder_;
+  std::optional<Recorder> context_;
   hal::CommandBuffer commands_;
   base::Array<Slot> slots_;
   base::Array<History> histories_;     // first those of the slots, in their order

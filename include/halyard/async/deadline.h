@@ -10,7 +10,6 @@
 #pragma once
 
 #include <coroutine>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -19,6 +18,7 @@
 #include "halyard/async/detail/task_runner.h"
 #include "halyard/async/detail/task_scope.h"
 #include "halyard/base/clock.h"
+#include "halyard/base/export.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 
@@ -26,29 +26,17 @@ namespace halyard::inline v0::async {
 
 namespace detail {
 
-class TimeAwaiter {
+class HALYARD_EXPORT TimeAwaiter {
  public:
-  TimeAwaiter(Deadline when, const TaskPlace& place)
-      : runner_(*place.runner),
-        time_(when.resolve(runner_.clock())),
-        stop_{runner_.stop(), {}, place.scope} {}
+  TimeAwaiter(Deadline when, const TaskPlace& place);
   TimeAwaiter(const TimeAwaiter&) = delete;
   TimeAwaiter& operator=(const TimeAwaiter&) = delete;
 
-  bool await_ready() const { return !stop_.check().ok() || time_ <= runner_.clock().now(); }
+  bool await_ready() const;
   void await_suspend(std::coroutine_handle<> coroutine) noexcept {
     runner_.wait_until(waiter_, coroutine, time_, stop_);
   }
-  Status await_resume() const {
-    const Nanoseconds now = runner_.clock().now();
-    if (time_ <= now) return {};
-    if (const Status status = stop_.check(); !status.ok()) {
-      return with_missing(status,
-                          "after: " + std::to_string((time_ - now) / 1'000'000) + " ms were left");
-    }
-    if (Status status = runner_.runtime().device().status(); !status.ok()) return status;
-    return Status(StatusCode::kResourceExhausted, "after: no memory to wait");
-  }
+  Status await_resume() const;
 
  private:
   TaskRunner& runner_;

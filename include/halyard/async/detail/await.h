@@ -15,6 +15,7 @@
 #include "halyard/async/detail/stop_tokens.h"
 #include "halyard/async/detail/submitter.h"
 #include "halyard/async/runtime.h"
+#include "halyard/base/export.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::async::detail {
@@ -62,6 +63,9 @@ struct PlacedOperation {
   Once once{};
 };
 
+// Ok, or why the operation must not be submitted.
+HALYARD_EXPORT Status may_start(Once& once, const StopTokens& stop, const Submitter& context);
+
 template <class Op>
 class Await {
  public:
@@ -79,16 +83,8 @@ class Await {
 
   // Submits. Returns whether the await is done already.
   bool await_ready() {
-    if (!what_.once.take()) {
-      output_.emplace(runs_once());
-      return true;
-    }
-    if (Status status = what_.stop.check(); !status.ok()) {
+    if (Status status = may_start(what_.once, what_.stop, context_); !status.ok()) {
       output_.emplace(std::move(status));
-      return true;
-    }
-    if (!context_.status().ok()) {
-      output_.emplace(context_.status());
       return true;
     }
     is_awaited_ = true;  // even if a function of the operation throws

@@ -68,12 +68,10 @@ class ValueCell : public Cell {
 };
 
 template <DeviceOperation Op>
-class OperationCell final : public ValueCell<typename Op::Output> {
+class OperationCell final : public ValueCell<typename Op::Output>, public InFramePool {
  public:
   explicit OperationCell(Op&& operation) : operation_(std::move(operation)) {}
 
-  static void* operator new(std::size_t size) { return new_frame(size); }
-  static void operator delete(void* memory, std::size_t size) noexcept { free_frame(memory, size); }
 
  private:
   // Catches, because the library holds a lock here and is built without exceptions.

@@ -22,4 +22,10 @@ inline void* new_frame(std::size_t size) {
 }
 HALYARD_EXPORT void free_frame(void* frame, std::size_t size) noexcept;
 
+// Base of objects in memory of the pool.
+struct InFramePool {
+  static void* operator new(std::size_t size) { return new_frame(size); }
+  static void operator delete(void* memory, std::size_t size) noexcept { free_frame(memory, size); }
+};
+
 }  // namespace halyard::inline v0::async::detail

@@ -7,7 +7,6 @@
 #include <coroutine>
 #include <cstddef>
 #include <exception>
-#include <string>
 #include <utility>
 
 #include "halyard/async/detail/frame_pool.h"
@@ -16,7 +15,7 @@
 #include "halyard/async/detail/task_runner.h"
 #include "halyard/async/detail/task_scope.h"
 #include "halyard/async/task.h"
-#include "halyard/base/clock.h"
+#include "halyard/base/export.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 
@@ -31,14 +30,7 @@ struct NurseryTasks {
   NurseryTasks(const NurseryTasks&) = delete;
   NurseryTasks& operator=(const NurseryTasks&) = delete;
 
-  void note_spawn(TaskScope* in) noexcept {
-    if (size == 0) {
-      spawned_in = Ref<TaskScope>(in);
-      by_several = false;
-    } else {
-      by_several |= spawned_in.get() != in;
-    }
-  }
+  HALYARD_EXPORT void note_spawn(TaskScope* in) noexcept;
 
   NurseryTask* first = nullptr;
   std::size_t size = 0;
@@ -54,14 +46,7 @@ struct JoinAwaiter {
   }
   bool is_done() const noexcept { return tasks.size <= leave; }
   bool await_ready() const { return is_done() || (may_end_early() && !stop.check().ok()); }
-  bool await_suspend(std::coroutine_handle<> waiting) noexcept {
-    is_second = tasks.joining != nullptr;
-    if (is_second) return false;
-    coroutine = waiting;
-    tasks.joining = this;
-    if (may_end_early()) runner.wait_until(waiter, waiting, Deadline::kForeverTime, stop);
-    return true;
-  }
+  HALYARD_EXPORT bool await_suspend(std::coroutine_handle<> waiting) noexcept;
   Status await_resume() const {
     if (Status status = ended(); !status.ok()) return status;
 #if HALYARD_EXCEPTIONS
@@ -78,17 +63,7 @@ struct JoinAwaiter {
     rethrow();
   }
   // Not ok: the await has ended before the Tasks.
-  Status ended() const {
-    if (is_second) {
-      return Status(StatusCode::kFailedPrecondition,
-                    "join: another Task awaits the end of this Nursery already");
-    }
-    if (is_done()) return {};
-    const Status status = stop.check();
-    if (status.ok()) return Status(StatusCode::kResourceExhausted, "join: no memory to wait");
-    const std::string count = std::to_string(tasks.size) + (tasks.size == 1 ? " Task" : " Tasks");
-    return with_missing(status, "join: " + count + " of the Nursery had not ended");
-  }
+  HALYARD_EXPORT Status ended() const;
   void rethrow() const {
 #if HALYARD_EXCEPTIONS
     if (tasks.exception != nullptr) {
@@ -98,10 +73,7 @@ struct JoinAwaiter {
   }
   void resume() noexcept { runner.enqueue(waiter, coroutine); }
   // Before the Tasks: where what stops this Task does not stop those.
-  bool may_end_early() const noexcept {
-    return stop.deadline() != Deadline::kForeverTime ||
-           (stop.scope != nullptr && (tasks.by_several || tasks.spawned_in.get() != stop.scope));
-  }
+  HALYARD_EXPORT bool may_end_early() const noexcept;
 
   NurseryTasks& tasks;
   const std::size_t leave;
@@ -113,7 +85,7 @@ struct JoinAwaiter {
 };
 
 // A Task that has not ended.
-struct NurseryTask final : DetachedTaskOwner {
+struct NurseryTask final : DetachedTaskOwner, InFramePool {
   NurseryTask(NurseryTasks& of, Task<>&& from, Ref<TaskScope>&& within) noexcept
       : tasks(of), task(std::move(from)), scope(std::move(within)), next(of.first) {
     if (next != nullptr) next->previous = this;
@@ -149,8 +121,6 @@ struct NurseryTask final : DetachedTaskOwner {
 #endif
     return false;
   }
-  static void* operator new(std::size_t size) { return new_frame(size); }
-  static void operator delete(void* memory, std::size_t size) noexcept { free_frame(memory, size); }
 
   NurseryTasks& tasks;
   Task<> task;

@@ -34,6 +34,11 @@ HALYARD_EXPORT Result<Ref<Storage>> scratch(Context& context, const Shape& shape
 // Sets all elements to the lower `size` bytes of `element`.
 HALYARD_EXPORT Status fill_elements(Context& context, const StorageRange& memory,
                                     std::uint64_t element, std::size_t size);
+// A new tensor's memory with these elements.
+HALYARD_EXPORT Result<Ref<Storage>> full_of(Context& context, const Shape& shape,
+                                            kernel::ElementType type, std::uint64_t element);
+HALYARD_EXPORT Result<Ref<Storage>> copy_from_host(Context& context, const Shape& shape,
+                                                   kernel::ElementType type, hal::Bytes values);
 // The elements 0, 1, ... n - 1.
 HALYARD_EXPORT Result<Ref<Storage>> arange_of(Context& context, kernel::ElementType type,
                                               std::uint64_t n);
@@ -42,16 +47,17 @@ HALYARD_EXPORT Result<Ref<Storage>> copy_for_host(Context& context, const Storag
                                                   const char* user);
 // kInvalidArgument unless `has` is `wanted`; the message begins with `what`.
 HALYARD_EXPORT Status check_count(const char* what, std::uint64_t has, std::uint64_t wanted);
-// The same for the values of from_host().
-HALYARD_EXPORT Status check_values(std::uint64_t has, std::uint64_t wanted);
 // Copies the first bytes of a storage in host memory. Precondition: the device has written them.
 HALYARD_EXPORT Status read_back(const Storage& storage, std::span<std::byte> target);
 
 template <class T>
-Result<Tensor<T>> allocate_tensor(Context& context, const Shape& shape) {
-  Result<Ref<Storage>> storage = allocate(context, shape, kElementType<T>);
-  if (!storage.ok()) return storage.status();
+Result<Tensor<T>> tensor_of(Result<Ref<Storage>>&& storage, const Shape& shape) {
+  if (!storage.ok()) return std::move(storage).status();
   return Tensor<T>(*std::move(storage), shape);
+}
+template <class T>
+Result<Tensor<T>> allocate_tensor(Context& context, const Shape& shape) {
+  return tensor_of<T>(allocate(context, shape, kElementType<T>), shape);
 }
 
 template <class T>
@@ -66,9 +72,7 @@ template <class T>
 struct CallScratch {
   static constexpr bool kRecordable = true;
   Result<Tensor<T>> operator()(Context& context) const {
-    Result<Ref<Storage>> storage = scratch(context, shape, kElementType<T>);
-    if (!storage.ok()) return storage.status();
-    return Tensor<T>(*std::move(storage), shape);
+    return tensor_of<T>(scratch(context, shape, kElementType<T>), shape);
   }
   Shape shape;
 };
@@ -76,13 +80,7 @@ struct CallScratch {
 template <class T>
 struct CallFull {
   Result<Tensor<T>> operator()(Context& context) const {
-    Result<Tensor<T>> tensor = allocate_tensor<T>(context, shape);
-    if (!tensor.ok()) return tensor;
-    if (Status status = fill_elements(context, tensor->memory(), element, sizeof(T));
-        !status.ok()) {
-      return status;
-    }
-    return tensor;
+    return tensor_of<T>(full_of(context, shape, kElementType<T>, element), shape);
   }
   Shape shape;
   std::uint64_t element;
@@ -91,9 +89,7 @@ struct CallFull {
 template <class T>
 struct CallArange {
   Result<Tensor<T>> operator()(Context& context) const {
-    Result<Ref<Storage>> storage = arange_of(context, kElementType<T>, n);
-    if (!storage.ok()) return storage.status();
-    return Tensor<T>(*std::move(storage), n);
+    return tensor_of<T>(arange_of(context, kElementType<T>, n), n);
   }
   std::uint64_t n;
 };
@@ -102,14 +98,8 @@ struct CallArange {
 template <class T, class Values>
 struct CallFromHost {
   Result<Tensor<T>> operator()(Context& context) const {
-    Result<Tensor<T>> tensor = allocate_tensor<T>(context, shape);
-    if (!tensor.ok()) return tensor;
-    if (Status status = check_values(values.size(), tensor->size()); !status.ok()) return status;
-    if (Status status = context.update(tensor->storage(), std::as_bytes(std::span(values)));
-        !status.ok()) {
-      return status;
-    }
-    return tensor;
+    const auto bytes = std::as_bytes(std::span(values));
+    return tensor_of<T>(copy_from_host(context, shape, kElementType<T>, bytes), shape);
   }
   Values values;
   Shape shape;

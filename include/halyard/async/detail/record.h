@@ -14,7 +14,6 @@
 #include "halyard/async/context.h"
 #include "halyard/async/detail/array_ref.h"
 #include "halyard/async/detail/operation_tree.h"
-#include "halyard/async/detail/recorder.h"
 #include "halyard/async/detail/storage.h"
 #include "halyard/async/number.h"
 #include "halyard/async/operation.h"
@@ -34,7 +33,9 @@ namespace detail {
 // The most parameters of a recorded function.
 inline constexpr std::size_t kMaxSlots = 16;
 
-HALYARD_EXPORT Result<Ref<RefCounted>> start_recording(const Context& context);
+HALYARD_EXPORT Result<Ref<RefCounted>> start_recording(Context& whole);
+// Records what it executes, between start_recording() and finish_recording().
+HALYARD_EXPORT Context& recorder_of(RefCounted& recording) noexcept;
 HALYARD_EXPORT Result<Ref<Storage>> add_slot(RefCounted& recording, const Shape& shape,
                                              kernel::ElementType type, std::size_t parameter);
 HALYARD_EXPORT Status finish_recording(RefCounted& recording);
@@ -170,9 +171,8 @@ struct CallRecord {
       if (!added.ok()) return added.status();
       slots[i] = *std::move(added);
     }
-    Recorder recorder(context, **recording);
     auto given = std::invoke(std::move(make), as_slot<Slots, kPlaces[I]>(*recording, slots)...)
-                     .execute(recorder);
+                     .execute(recorder_of(**recording));
     if (!given.ok()) return std::move(given).status();
     if (Status status = finish_recording(**recording); !status.ok()) return status;
     return Output(*std::move(recording), *std::move(given));

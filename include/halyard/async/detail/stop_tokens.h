@@ -7,6 +7,7 @@
 #include <string>
 
 #include "halyard/async/detail/task_scope.h"
+#include "halyard/base/export.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::async::detail {
@@ -16,21 +17,13 @@ inline Status stopped() { return Status(StatusCode::kCancelled, "a stop was requ
 
 // Returns `status`. If a deadline has passed, its message gets `missing`: the events that were not
 // reached.
-inline Status with_missing(const Status& status, const std::string& missing) {
-  if (status.code() != StatusCode::kDeadlineExceeded) return status;
-  return Status(status.code(), std::string(status.message()) + ": " + missing);
-}
+HALYARD_EXPORT Status with_missing(const Status& status, const std::string& missing);
 
 struct StopTokens {
   // Ok, or the error with which the await ends early.
-  Status check() const {
-    if (stop_requested()) return stopped();
-    return scope == nullptr ? Status() : scope->check();
-  }
+  HALYARD_EXPORT Status check() const;
   bool may_end_early() const noexcept { return scope != nullptr || stop_possible(); }
-  Nanoseconds deadline() const noexcept {
-    return scope == nullptr ? Deadline::kForeverTime : scope->first_deadline();
-  }
+  HALYARD_EXPORT Nanoseconds deadline() const noexcept;
 
   bool stop_possible() const noexcept { return own.stop_possible() || outer.stop_possible(); }
   bool stop_requested() const noexcept { return own.stop_requested() || outer.stop_requested(); }

@@ -17,15 +17,13 @@
 #include "halyard/async/detail/task_runner.h"
 #include "halyard/async/future.h"
 #include "halyard/async/runtime.h"
+#include "halyard/base/export.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::async::detail {
 
 // StopTokens::check() for a Task there.
-inline Status check(const TaskPlace& place) {
-  if (place.runner->stop().stop_requested()) return stopped();
-  return place.scope == nullptr ? Status() : place.scope->check();
-}
+HALYARD_EXPORT Status check(const TaskPlace& place);
 
 template <class Op>
 class TaskAwaiter : public Await<Op> {

@@ -37,11 +37,8 @@ class DetachedTaskOwner {
   ~DetachedTaskOwner() = default;
 };
 
-class TaskPromiseBase {
+class TaskPromiseBase : public InFramePool {
  public:
-  static void* operator new(std::size_t size) { return new_frame(size); }
-  static void operator delete(void* frame, std::size_t size) noexcept { free_frame(frame, size); }
-
   std::suspend_always initial_suspend() const noexcept { return {}; }
   void detach(DetachedTaskOwner& owner) noexcept { owner_ = &owner; }
 

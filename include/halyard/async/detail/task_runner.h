@@ -21,7 +21,7 @@ namespace halyard::inline v0::async::detail {
 
 // A suspended coroutine in a list of its runner: ready, or waiting for a Submitter's end or a time.
 // The destructor removes it.
-class TaskWaiter {
+class HALYARD_EXPORT TaskWaiter {
  public:
   TaskWaiter() noexcept = default;
   ~TaskWaiter() { unlink(); }
@@ -30,16 +30,8 @@ class TaskWaiter {
 
  private:
   friend class TaskRunner;
-  void unlink() noexcept {
-    next_->previous_ = previous_;
-    previous_->next_ = next_;
-    next_ = previous_ = this;
-  }
-  void link_before(TaskWaiter& other) noexcept {
-    next_ = &other;
-    previous_ = std::exchange(other.previous_, this);
-    previous_->next_ = this;
-  }
+  void unlink() noexcept;
+  void link_before(TaskWaiter& other) noexcept;
 
   TaskWaiter* next_ = this;  // circular, with the head of the list
   TaskWaiter* previous_ = this;
@@ -63,34 +55,20 @@ class HALYARD_EXPORT TaskRunner {
   // Resumes `coroutine` before all others. Null: resumes the first ready one.
   void run_next(std::coroutine_handle<> coroutine) noexcept { next_ = coroutine; }
   // Resumes `coroutine` after those that are ready; it may have waited until then.
-  void enqueue(TaskWaiter& waiter, std::coroutine_handle<> coroutine) noexcept {
-    waiter.unlink();
-    waiter.coroutine_ = coroutine;
-    waiter.link_before(ready_);
-  }
+  void enqueue(TaskWaiter& waiter, std::coroutine_handle<> coroutine) noexcept;
   // Resumes `coroutine` once `context` has ended or stop.check() fails.
   void wait_for(TaskWaiter& waiter, std::coroutine_handle<> coroutine, Submitter& context,
-                const StopTokens& stop) noexcept {
-    waiter.coroutine_ = coroutine;
-    waiter.context_ = &context;
-    waiter.stop_ = &stop;
-    waiter.link_before(waiting_);
-  }
+                const StopTokens& stop) noexcept;
   // Resumes `coroutine` at `time` of clock(), or once stop.check() fails; earlier without memory.
   void wait_until(TaskWaiter& waiter, std::coroutine_handle<> coroutine, Nanoseconds time,
-                  const StopTokens& stop) noexcept {
-    waiter.coroutine_ = coroutine;
-    waiter.context_ = nullptr;
-    waiter.time_ = time;
-    waiter.stop_ = &stop;
-    waiter.link_before(waiting_);
-  }
+                  const StopTokens& stop) noexcept;
 
   // Returns when no coroutine is left that can be resumed or waits for a Submitter's end or a time.
   void run();
 
  private:
   static bool empty(const TaskWaiter& list) noexcept { return list.next_ == &list; }
+  void wait(TaskWaiter& waiter, std::coroutine_handle<> coroutine, const StopTokens& stop) noexcept;
   std::coroutine_handle<> take_ready() noexcept;
   bool has_ended(const TaskWaiter& waiter) const;
   bool collect_ended();

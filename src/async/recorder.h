@@ -6,14 +6,13 @@
 #include <cstdint>
 
 #include "halyard/async/context.h"
-#include "halyard/base/export.h"
 
 namespace halyard::inline v0::async::detail {
 
 // Its scratch() and join() are those of `whole`, whose tree is executing this.
-class HALYARD_EXPORT Recorder final : public Context {
+class Recorder final : public Context {
  public:
-  Recorder(Context& whole, RefCounted& recording);
+  Recorder(Context& whole, TreeRecording& recording);
 
   Result<Ref<Storage>> allocate(std::uint64_t size, hal::MemoryType memory) override;
   Result<Ref<Storage>> scratch(std::uint64_t size) override;
