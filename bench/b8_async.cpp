@@ -66,7 +66,7 @@ Arms compose(World& world, const char* name, Tree tree, Calls calls,
     verify(x == expected, "eight steps");
   };
   const Arm halyard{name, [fixture, loops, tree, expect] {
-                      Context context(fixture->runtime.device(), &fixture->runtime);
+                      async::detail::Submitter context(fixture->runtime.device(), &fixture->runtime);
                       std::uint32_t x = fixture->input;
                       Sample sample = timed(loops, kTrees * kSteps, [&] {
                         for (std::uint64_t i = 0; i < kTrees; ++i) {
@@ -279,7 +279,7 @@ Arms call_row(World& world) {
         Sample sample;
         std::vector<double> over;
         for (int i = 0; i < loops; ++i) {
-          Context context(arrays->runtime.device());
+          async::detail::Submitter context(arrays->runtime.device());
           auto run = [&] {
             for (std::uint64_t k = 0; k < kCalls; ++k) {
               auto call = saxpy(2.0f, arrays->x, std::move(arrays->y)) | last;

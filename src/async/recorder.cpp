@@ -9,8 +9,8 @@
 
 namespace halyard::inline v0::async::detail {
 
-Recorder::Recorder(Context& whole, TreeRecording& recording) noexcept
-    : Context(whole.queue_, whole.runtime_, whole.status_, whole.submitter_, &recording) {
+Recorder::Recorder(Context& whole, TreeRecording& recording)
+    : Context(whole.queue_, whole.runtime_, whole.submitter_, &recording) {
   pool_ = whole.pool_;
   depth_ = whole.depth_;
 }

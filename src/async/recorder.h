@@ -12,7 +12,7 @@ namespace halyard::inline v0::async::detail {
 // Its scratch() and join() are those of `whole`, whose tree is executing this.
 class Recorder final : public Context {
  public:
-  Recorder(Context& whole, TreeRecording& recording) noexcept;
+  Recorder(Context& whole, TreeRecording& recording);
 
   Result<Ref<Storage>> allocate(std::uint64_t size, hal::MemoryType memory) override;
   Result<Ref<Storage>> scratch(std::uint64_t size) override;

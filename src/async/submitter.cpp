@@ -23,15 +23,13 @@ Status barrier(const hal::Queue& queue, const hal::SubmitInfo& info) { return qu
 }  // namespace
 
 Submitter::Submitter(QueueRef queue, const Runtime* runtime)
-    : Context(queue, runtime, queue.status(), *this) {}
+    : Context(std::move(queue), runtime, *this) {}
 
 Submitter::Submitter(Context& whole, QueueRef queue)
-    : Context(queue, whole.runtime_,
-              whole.recording_ == nullptr
-                  ? queue.status()
-                  : Status(StatusCode::kFailedPrecondition, "a recording is on one queue"),
-              *this),
-      whole_(&whole.submitter_) {
+    : Context(std::move(queue), whole.runtime_, *this), whole_(&whole.submitter_) {
+  if (whole.recording_ != nullptr) {
+    status_ = Status(StatusCode::kFailedPrecondition, "a recording is on one queue");
+  }
   if (queue_.device() == whole.queue_.device()) pool_ = whole.pool_;
   depth_ = whole.depth_;
 }

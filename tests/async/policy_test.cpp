@@ -98,8 +98,8 @@ TEST_F(AsyncPolicy, LocalityFirstGoesWhereMostBytesOfTheInputsAre) {
 TEST_F(AsyncPolicy, LeastLoadedGoesWhereFewestTreesAreUnderWay) {
   runtime = open(LeastLoaded());
   EXPECT_EQ(run(Where()), queue(0, 0));
-  Context busy(queue(0, 0));
-  check(busy.allocate(64).status());
+  detail::Submitter busy(queue(0, 0));
+  check(busy.allocate(64, hal::MemoryType::kDeviceLocal).status());
   EXPECT_EQ(queue(0, 0).load(), 1u);
   EXPECT_EQ(run(Where()), queue(0, 1));
 }

@@ -81,20 +81,22 @@ class Context {
   friend class detail::Nesting;
   friend class detail::Recorder;
   friend class detail::Submitter;
-  Context(QueueRef queue, const Runtime* runtime, Status status, detail::Submitter& submitter,
-          detail::TreeRecording* recording = nullptr) noexcept
+  Context(QueueRef queue, const Runtime* runtime, detail::Submitter& submitter,
+          detail::TreeRecording* recording = nullptr)
       : queue_(std::move(queue)),
         runtime_(runtime),
-        status_(std::move(status)),
+        status_(queue_.status()),
         submitter_(submitter),
         recording_(recording) {}
+  // For a tree that submits nothing.
+  explicit Context(detail::Submitter& submitter) noexcept : submitter_(submitter) {}
   virtual ~Context() = default;
 
   const QueueRef queue_;
-  const Runtime* const runtime_;
-  const Status status_;
+  const Runtime* const runtime_ = nullptr;
+  Status status_;
   detail::Submitter& submitter_;  // this, or that of a recorder's tree
-  detail::TreeRecording* const recording_;
+  detail::TreeRecording* const recording_ = nullptr;
   const hal::Pool* pool_ = nullptr;
   std::uint32_t depth_ = 0;  // of the boxed and shared operations that are executing
 };

@@ -16,6 +16,7 @@
 #include "halyard/async/context.h"
 #include "halyard/async/detail/operation_tree.h"
 #include "halyard/async/detail/storage.h"
+#include "halyard/async/detail/submitter.h"
 #include "halyard/async/tensor.h"
 #include "halyard/base/export.h"
 #include "halyard/base/ref.h"
@@ -252,7 +253,7 @@ struct CallCopyTo {
   template <class Array>
   auto operator()(Context& context, const Array& array) const
       -> Result<Tensor<typename Array::value_type>> {
-    Context there(context, queue);
+    Submitter there(context, queue);
     auto copy = allocate_tensor<typename Array::value_type>(there, array.shape());
     if (!copy.ok()) return copy;
     if (Status status = there.copy(array.memory(), copy->memory(), "copy_to"); !status.ok()) {

@@ -23,7 +23,7 @@ class HALYARD_EXPORT Submitter final : public Context {
   explicit Submitter(QueueRef queue, const Runtime* runtime = nullptr);
   // For a tree that submits nothing (SubmitsNothing).
   struct ForNothing {};
-  explicit Submitter(ForNothing) noexcept : Context({}, nullptr, {}, *this) {}
+  explicit Submitter(ForNothing) noexcept : Context(*this) {}
   // A part of the tree `whole` on a queue of its own; only the data orders it with the rest. The
   // end of the whole includes the end of the part. Destroyed before `whole`.
   Submitter(Context& whole, QueueRef queue);
