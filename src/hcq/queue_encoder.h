@@ -20,7 +20,8 @@ class QueueEncoder {
   // Appends the words of a command that is not kRaw or kBound. Every number and address that it
   // writes is a field with its role, so that it can be changed; WordList::begin_command() has been
   // called. `address`: of a kExec, where the device reads the arguments; of a kSignal, kWait and
-  // kTimestamp, the signal's words, or 0 if they are not known yet. kUnimplemented for a command
+  // kTimestamp, the signal's words, or 0 if they are not known yet. A wait ends its segment, since
+  // hardware fetches ahead and the words behind it may still change. kUnimplemented for a command
   // that the queue does not have.
   virtual Status encode(WordList& words, const detail::Command& command, std::uint64_t address) = 0;
   // Appends a command that stores the device's time at `address`, once all earlier ones are done.
