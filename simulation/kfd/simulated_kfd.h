@@ -55,6 +55,9 @@ struct Options {
   unsigned fetch_ahead = 64;
   // Instructions of a wave after which a dispatch counts as a hang. 0: no limit.
   std::uint64_t max_instructions = 0;
+  // Reports races in LDS, missing waits and registers that are read before they are written, which
+  // a queue's registers may be the cause of. Kernels run slower.
+  bool strict_kernels = true;
   bool print = true;  // violations to stderr, too
 };
 
