@@ -6,7 +6,8 @@
 //
 //   - node 1, gfx1100: PM4, AQL and SDMA queues. Kernels run on the interpreter in
 //     simulation/hip/gfx.
-//   - node 2, gfx942: the same queues. Packets are checked and executed, but code is not: a dispatch
+//   - node 2, gfx942: the same queues. Packets are checked and executed, but code is not: a
+//   dispatch
 //     only ends.
 //
 // Nothing runs by itself. step() does the next small piece of work of one queue; a seed chooses the
