@@ -165,9 +165,13 @@ void ComputeQueue::run(const Dispatch& dispatch) {
                                          .image_address = kernel.image_address,
                                          .user_data = dispatch.user_data},
                                         memory,
-                                        {.seed = system_.random.next(),
+                                        {.strict = system_.options.strict_kernels,
+                                         .seed = system_.random.next(),
                                          .max_instructions = system_.options.max_instructions,
                                          .stop = &system_.stop});
+  for (const gfx::Finding& finding : outcome.findings) {
+    system_.report.add("kernel", join(name(), ": ", finding.message));
+  }
   switch (outcome.kind) {
     case gfx::OutcomeKind::kOk:
       return end_dispatch(dispatch);

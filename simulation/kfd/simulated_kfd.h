@@ -4,9 +4,11 @@
 // which a driver of hardware queues calls the system. The requests and their rules are those of
 // Linux 6.12; the queues are of two devices:
 //
-//     node 1, gfx1100   PM4, AQL and SDMA queues. Kernels run on the interpreter of
-//     simulation/hip/gfx. node 2, gfx942    the same queues. Packets are checked and executed, but
-//     code is not: a dispatch only ends.
+//   - node 1, gfx1100: PM4, AQL and SDMA queues. Kernels run on the interpreter in
+//     simulation/hip/gfx.
+//   - node 2, gfx942: the same queues. Packets are checked and executed, but code is not: a
+//   dispatch
+//     only ends.
 //
 // Nothing runs by itself. step() does the next small piece of work of one queue; a seed chooses the
 // queue. WAIT_EVENTS steps until its events are set. A ProcessorThread steps instead, for programs
@@ -55,6 +57,9 @@ struct Options {
   unsigned fetch_ahead = 64;
   // Instructions of a wave after which a dispatch counts as a hang. 0: no limit.
   std::uint64_t max_instructions = 0;
+  // Reports races in LDS, missing waits and registers that are read before they are written, which
+  // a queue's registers may be the cause of. Kernels run slower.
+  bool strict_kernels = true;
   bool print = true;  // violations to stderr, too
 };
 

@@ -5,8 +5,8 @@
 // driver gets an implementation and makes no such call by other ways. So the same driver runs on
 // the system, and on a simulated kernel driver in its process.
 //
-// All functions may be called by several threads at once. None of them throws. Descriptors belong
-// to the implementation that opened them: do not pass them to the system's own functions.
+// All functions may be called by several threads at once. Descriptors belong to the implementation
+// that opened them: do not pass them to the system's own functions.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ class KernelInterface {
 
   // Maps bytes of a device file, or anonymous memory if `descriptor` is -1, with the arguments of
   // mmap(2). `at` is a hint, or with MAP_FIXED the address. Returns kResourceExhausted without
-  // memory, kInvalidArgument for other errors.
+  // memory, kPermissionDenied without access, kInvalidArgument for other errors.
   virtual Result<void*> map(void* at, std::size_t bytes, int protection, int flags, int descriptor,
                             std::int64_t offset) = 0;
   // Ends mappings in a range of whole pages. Returns 0 or a negated errno.

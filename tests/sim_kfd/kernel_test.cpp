@@ -174,6 +174,17 @@ TEST_F(KernelTest, NewCodeNeedsAnInvalidation) {
   EXPECT_THAT(run(), IsEmpty());
 }
 
+TEST_F(KernelTest, RegisterThatNoPacketSets_IsReported) {
+  HALYARD_NEEDS_ASSEMBLER();
+  load(exchange());
+  registers_.rsrc2 &= ~(1u << 7);  // without the workgroup's number, which the kernel reads
+  KfdQueue queue = create(abi::kPm4);
+  push(queue, dispatch());
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_THAT(rules(), ::testing::Contains("kernel"));
+  EXPECT_THAT(texts_, ::testing::HasSubstr("s2"));
+}
+
 TEST_F(KernelTest, EndlessKernel_IsAHang) {
   HALYARD_NEEDS_ASSEMBLER();
   start({.max_instructions = 10'000});

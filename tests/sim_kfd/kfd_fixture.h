@@ -81,14 +81,15 @@ class KfdTest : public ::testing::Test {
     return kfd_->ioctl(descriptor_, kfd_number(number, direction, sizeof(T)), &args);
   }
 
-  KfdBuffer allocate(std::uint64_t size, std::uint32_t flags = kMemory) {
-    KfdBuffer buffer{.size = size};
+  // Memory at an address that the CPU and the device share, or at `address` for the device alone.
+  KfdBuffer allocate(std::uint64_t size, std::uint32_t flags = kMemory, std::uint64_t address = 0) {
     void* const at =
         kfd_->map(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
             .value();
-    buffer.address = reinterpret_cast<std::uint64_t>(at);
+    if (address == 0) address = reinterpret_cast<std::uint64_t>(at);
+    KfdBuffer buffer{.address = address, .size = size};
     abi::AllocMemory alloc{
-        .va_addr = buffer.address, .size = size, .gpu_id = node().gpu_id, .flags = flags};
+        .va_addr = address, .size = size, .gpu_id = node().gpu_id, .flags = flags};
     EXPECT_EQ(request(abi::Request::kAllocMemory, 3, alloc), 0);
     buffer.handle = alloc.handle;
     buffer.host =

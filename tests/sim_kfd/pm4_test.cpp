@@ -80,6 +80,14 @@ TEST_F(Pm4Test, WordsOfAnEncoder_AreExecutedInOrder) {
   EXPECT_EQ(queue_.read_pointer(), queue_.put);
 }
 
+TEST_F(Pm4Test, Timestamps_CountTheDevicesClock) {
+  start({.now = [] { return std::uint64_t{123'456'789}; }});
+  begin();
+  push(queue_, timestamp(at(16)));
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_EQ(data_.quad(16), 12'345'678u);
+}
+
 TEST_F(Pm4Test, Signal_Writes4Bytes) {
   data_.quad(0) = ~0ull;
   push(queue_, signal(at(0), 6));
