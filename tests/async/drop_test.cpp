@@ -145,7 +145,7 @@ TEST_F(AsyncDrop, AFaultReachesItsTreeAndNoOtherOnTheSameQueue) {
   EXPECT_THAT(behind->value(), Each(1.0f));
 }
 
-TEST_F(AsyncDrop, WhatAFunctionThrowsHalfWayLeavesTheQueueUsableAndNoMemoryBehind) {
+TEST_F(AsyncDrop, WhatAFunctionThrowsHalfWayLeavesNoMemoryBehind) {
   const Shared<Tensor<float>> kept = tensor(1.0f) | share;
   const std::uint64_t used = used_bytes();
   const auto throwing = [](int) -> int { throw std::runtime_error("on purpose"); };

@@ -249,7 +249,7 @@ class AsyncKernelAgain : public AsyncTest {
   detail::Submitter tree{runtime.device()};
 };
 
-TEST_F(AsyncKernelAgain, ACallOnOtherArraysOfTheSameShapesComputesWithThoseAndItsNumbers) {
+TEST_F(AsyncKernelAgain, ACallOnOtherArraysOfTheSameShapesComputesWithThose) {
   for (int i = 0; i < 20; ++i) {
     const auto number = static_cast<float>(i);
     auto y = in_one_tree(saxpy(number, full<float>({16, 16}, number) | share,

@@ -279,7 +279,7 @@ TEST_F(AsyncRecordedEdges, WhatAFunctionThrowsLeavesTheQueueUsableAndNoMemoryBeh
 }
 
 // Order of replays and other trees, on queues that the test steps in the wrong order.
-TEST_F(AsyncRecordedEdges, AReplayWaitsForWhatItReadsAndIsWaitedForByWhoReadsWhatItWrites) {
+TEST_F(AsyncRecordedEdges, AReplayIsOrderedWithThoseWhoReadOrWriteItsArrays) {
   Tensor<float> target = tensor(0.0f);
   std::optional<Shared<Tensor<float>>> x;
   std::optional<Result<int>> made;

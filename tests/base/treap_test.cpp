@@ -38,7 +38,7 @@ TEST(Treap, DrainsInOrderWhateverTheInsertionOrder) {
 
 // A random tree of n nodes has a mean depth of about 2 ln n (Seidel and Aragon, "Randomized search
 // trees", 1996): 17 for 10,000. That is the cost of an insertion or erasure, except at the ends.
-TEST(Treap, HasTheDepthOfARandomTreeWhateverTheOrderAndThePatternOfTheKeys) {
+TEST(Treap, HasTheDepthOfARandomTreeWhateverTheOrderOfTheKeys) {
   constexpr std::uint64_t kCount = 10'000;
   for (const std::uint64_t stride : {std::uint64_t{1}, std::uint64_t{1} << 20,
                                      std::uint64_t{1} << 40, std::uint64_t{0x9e3779b97f4a7}}) {

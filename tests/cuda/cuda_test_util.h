@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -13,6 +14,30 @@
 #include "halyard/halyard.h"
 
 namespace halyard::cuda {
+
+// Holds all later work of a stream until it is opened: a host function waits for it.
+class Gate {
+ public:
+  Gate(const Functions& cuda, CUstream stream) {
+    const CUhostFn hold = [](void* gate) {
+      static_cast<Gate*>(gate)->open_.wait(false);
+      static_cast<Gate*>(gate)->passed_ = true;
+      static_cast<Gate*>(gate)->passed_.notify_all();
+    };
+    EXPECT_EQ(cuda.cuLaunchHostFunc(stream, hold, static_cast<void*>(this)), CUDA_SUCCESS);
+  }
+  ~Gate() {
+    open();
+    passed_.wait(false);
+  }
+  void open() {
+    open_ = true;
+    open_.notify_all();
+  }
+
+ private:
+  std::atomic<bool> open_{false}, passed_{false};
+};
 
 // A registry with only this driver, on the simulated library.
 class CudaTest : public ::testing::Test {

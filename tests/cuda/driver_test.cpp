@@ -81,7 +81,7 @@ TEST_F(CudaDriver, AMissingLibraryIsAnEmptyListAndNotFound) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("/nonexistent/libcuda.so.1"));
 }
 
-TEST_F(CudaDriver, ALibraryWithoutTheFunctionsOfCudaIsUnavailableAndNamesTheFirst) {
+TEST_F(CudaDriver, ALibraryThatLacksFunctionsIsUnavailableAndNamesTheFirst) {
   const Status status = registry.open("cuda://0?library_path=libdl.so.2").status();
   EXPECT_EQ(status.code(), StatusCode::kUnavailable);
   EXPECT_THAT(std::string(status.message()), HasSubstr("libdl.so.2 has no cuInit"));

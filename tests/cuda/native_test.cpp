@@ -16,30 +16,6 @@
 namespace halyard::cuda {
 namespace {
 
-// Holds all later work of a stream until it is opened: a host function waits for it.
-class Gate {
- public:
-  Gate(const Functions& cuda, CUstream stream) {
-    const CUhostFn hold = [](void* gate) {
-      static_cast<Gate*>(gate)->open_.wait(false);
-      static_cast<Gate*>(gate)->passed_ = true;
-      static_cast<Gate*>(gate)->passed_.notify_all();
-    };
-    EXPECT_EQ(cuda.cuLaunchHostFunc(stream, hold, static_cast<void*>(this)), CUDA_SUCCESS);
-  }
-  ~Gate() {
-    open();
-    passed_.wait(false);
-  }
-  void open() {
-    open_ = true;
-    open_.notify_all();
-  }
-
- private:
-  std::atomic<bool> open_{false}, passed_{false};
-};
-
 class CudaNative : public CudaTest {
  protected:
   CudaNative() {

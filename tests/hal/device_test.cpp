@@ -127,7 +127,7 @@ TEST_F(DeviceTest, FunctionsShowTheirReflection) {
                "executable sample.hyx: function 2 of 2");
 }
 
-TEST_F(DeviceTest, AKernelBeyondTheLimitsIsUnavailableAndTheOthersOfItsFileAreNot) {
+TEST_F(DeviceTest, OfAFileOnlyTheKernelsBeyondTheLimitsAreUnavailable) {
   control->limits.max_bindings = 1;
   const Executable file = load(registry.open("fake://").value());
   EXPECT_ERROR(file.function("saxpy").status(), StatusCode::kUnavailable,

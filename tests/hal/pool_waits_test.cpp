@@ -153,7 +153,7 @@ TEST_F(PoolTest, AnAllocationFailsWithTheDriversReason) {
 }
 
 // The holder of the remaining memory may itself wait for this allocation.
-TEST_F(PoolTest, AnAllocationThatTheDeviceRefusesWaitsForIssuedDeallocationsOnly) {
+TEST_F(PoolTest, ARefusedAllocationWaitsForIssuedDeallocationsOnly) {
   const Pool pool = make_pool({.max_size = 3 * kSlab, .hidden_waits = false});
   const Semaphore s = semaphore(), t = semaphore(), gate = semaphore();
   const Buffer x = allocate(pool, 1024), z = allocate(pool, kSlab);

@@ -374,7 +374,7 @@ TEST_F(QueueOperation, DispatchTakesAtMostTheDevicesGroupsInEachDimension) {
   EXPECT_ERROR(dispatch({.items = {1, 1, ~0ull}}), StatusCode::kOutOfRange, "more than 1024");
 }
 
-TEST_F(QueueOperation, IndirectDispatchIsUnimplementedWhereTheDeviceDoesNotReadCounts) {
+TEST_F(QueueOperation, IndirectDispatchIsUnimplementedWhereCountsAreNotRead) {
   control->limits.indirect_dispatch = false;
   const Device other = registry.open("fake://").value();
   const Function function = load(other).function(0).value();

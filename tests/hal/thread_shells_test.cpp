@@ -158,7 +158,7 @@ TEST_P(EachShell, WakingAfterShutdownDoesNothing) {
   EXPECT_EQ(work.steps, steps);
 }
 
-TEST_P(EachShell, IsRefusedWhereTheSystemRefusesAThreadAndStartsOnceItAllowsOne) {
+TEST_P(EachShell, IsRefusedWithoutAThreadAndStartsOnceThereIsOne) {
   CountedWork work;
   ThreadShells shells;
   shells.start(work);

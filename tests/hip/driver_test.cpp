@@ -38,7 +38,7 @@ TEST_F(HipDriver, AMissingLibraryIsAnEmptyListAndNotFound) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("/nonexistent/libamdhip64.so"));
 }
 
-TEST_F(HipDriver, ALibraryWithoutTheFunctionsOfHipIsUnavailableAndNamesTheFirst) {
+TEST_F(HipDriver, ALibraryThatLacksFunctionsIsUnavailableAndNamesTheFirst) {
   setenv("HALYARD_HIP_LIBRARY", "libm.so.6", 1);
   EXPECT_TRUE(registry.enumerate().value().empty());
   const Status status = open("hip://0");

@@ -143,7 +143,7 @@ TEST_F(Checked, Inside_RunsAsWithoutChecks) {
   }
 }
 
-TEST_F(Checked, FlatBuffer_LoadBehindTheEnd_NamesKernelGroupBufferIndexAndLine) {
+TEST_F(Checked, FlatBuffer_LoadBehindTheEnd_NamesItsPlaceAndTheBuffer) {
   const hal::Buffer x = buffer(2 * 100), y = buffer(4 * 16);
   EXPECT_THAT(fault("load", {.groups = {4}}, {x, y}, {100}),
               MatchesRegex("kernel 'load', workgroup \\(3, 0, 0\\): x\\[100\\] is beyond its 100 "

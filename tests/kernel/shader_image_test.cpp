@@ -125,7 +125,7 @@ TEST(ShaderImage, KeepsSpecialNumbersAndRoundsToTheNearestEvenInEveryEntry) {
   EXPECT_TRUE(capabilities.contains(4466) && capabilities.contains(4467));
 }
 
-TEST(ShaderImage, FindsAddressesAndConstantsInABlockThatThePushConstantsPointTo) {
+TEST(ShaderImage, FindsItsArgumentsInABlockThatThePushConstantsPointTo) {
   // A single kernel, so that each instruction occurs once.
   const std::string module =
       shader_of(std::string_view(kTwo).substr(0, std::string_view(kTwo).find("HY_KERNEL(second")),

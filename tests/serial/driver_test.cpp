@@ -5,14 +5,13 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <string>
 
 #include "hal/device/registry.h"
 #include "halyard/halyard.h"
+#include "lanes/driver_checks.h"
 
 namespace halyard::serial {
 namespace {
@@ -43,15 +42,10 @@ TEST_F(SerialDriver, OpensAllDevicesOrOne) {
 }
 
 TEST_F(SerialDriver, NamesTheErrorOfAUri) {
-  for (const char* uri : {"serial://?devices=0", "serial://?devices=65", "serial://?devices=x",
-                          "serial://?workers=1", "serial://?peers=2"}) {
-    const Status status = registry_.open(uri).status();
-    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << uri;
-    EXPECT_EQ(status.message().find("serial: "), 0u) << status.message();
-  }
-  for (const char* uri : {"serial://1", "serial://x", "serial://2?devices=2"}) {
-    EXPECT_EQ(registry_.open(uri).status().code(), StatusCode::kNotFound) << uri;
-  }
+  testing::expect_refused(registry_, "serial",
+                          {"serial://?devices=0", "serial://?devices=65", "serial://?devices=x",
+                           "serial://?workers=1", "serial://?peers=2"},
+                          {"serial://1", "serial://x", "serial://2?devices=2"});
 }
 
 TEST_F(SerialDriver, DevicesThatAreNoPeersReachNoMemoryButTheirOwn) {
@@ -86,20 +80,7 @@ TEST_F(SerialDriver, MemoryHasNoAddressAndCommandsFindItByItsRoot) {
 }
 
 TEST_F(SerialDriver, ClosesAfterWorkInFlightWithNothingLeftBehind) {
-  alignas(Device::kImportAlignment) std::array<std::byte, 4096> bytes{};
-  int released = 0;
-  {
-    const auto devices = registry_.open_all("serial://?devices=2").value();
-    const Semaphore first = devices[0].create_semaphore().value();
-    const Semaphore never = devices[0].create_semaphore().value();
-    const hal::Buffer target = devices[1].import_memory(bytes, [&] { ++released; }).value();
-    check(devices[0].queue().fill(target, 1, 1, {.signal = {{first, 1}}}));
-    check(devices[1].queue().fill(target, 2, 1, {.wait = {{first, 1}}}));
-    check(devices[1].queue().fill(target, 3, 1, {.wait = {{never, 1}}}));
-  }
-  EXPECT_TRUE(registry_.shutdown(60s).ok());
-  EXPECT_EQ(released, 1);
-  EXPECT_TRUE(std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{2}; }));
+  testing::expect_closes_with_nothing_left_behind(registry_, "serial://?devices=2");
 }
 
 }  // namespace

@@ -3,36 +3,11 @@
 // Costs of calls that do nothing: prints the nanoseconds per call, in a single-threaded loop. For
 // HALYARD_SIM_CUDA_MODE=null, where the figures are the overhead that the simulation adds to the
 // host side of a measured program.
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
-
 #include "sim_cuda/driver.h"
+#include "sim_gpu/call_costs.h"
 
 namespace halyard::testing::driver {
 namespace {
-
-constexpr int kCalls = 200'000, kRounds = 7;
-
-void require(int result, const char* what) {
-  if (result == kSuccess) return;
-  std::fprintf(stderr, "%s: %d\n", what, result);
-  std::exit(1);
-}
-
-// The fastest of some rounds, so that a round in which another process ran does not count.
-template <class Call>
-void measure(const char* name, Call call) {
-  double best = 1e9;
-  for (int round = 0; round < kRounds; ++round) {
-    const auto began = std::chrono::steady_clock::now();
-    for (int i = 0; i < kCalls; ++i) require(call(), name);
-    const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - began;
-    best = std::min(best, spent.count() / kCalls);
-  }
-  std::printf("| %s | %.1f |\n", name, best);
-}
 
 void run() {
   Handle context = nullptr, in = nullptr, blocking = nullptr, event = nullptr, timed = nullptr,

@@ -169,7 +169,7 @@ constexpr const char* kTouching = "TSAN_OPTIONS=report_signal_unsafe=0 HALYARD_S
 // concurrently with the CPU"; here it cannot. cuEventQuery: "For the purposes of Unified Memory, a
 // return value of CUDA_SUCCESS is equivalent to having called cuEventSynchronize()", so it ends the
 // device's use of the memory; a value that the program has read in pinned memory does not.
-TEST(SimCudaModes, Adversarial_TouchOfManagedMemoryInFlight_IsASegmentationFault) {
+TEST(SimCudaModes, Adversarial_TouchOfManagedMemoryInFlight_IsASegfault) {
   constexpr int kSegmentationFault = 128 + 11;
   const Ran ran = run("touch_early", std::string(kTouching) + "adversarial", kSegmentationFault);
   EXPECT_THAT(ran.report, HasSubstr("misuse managed-memory-touched 1: "));

@@ -50,9 +50,9 @@ class MetalTest : public ::testing::Test {
     }
   }
   // The test violates this rule, at least once, and no other rule.
-  void expect_misuse(const char* rule) {
-    EXPECT_TRUE(has_misuse(rule)) << "reported: " << misuse_text();
-    is_clean_ = false;
+  void expect_misuse(const char* rule, bool is_violated = true) {
+    EXPECT_EQ(has_misuse(rule), is_violated) << "reported: " << misuse_text();
+    if (is_violated) is_clean_ = false;
   }
 
   // +1.

@@ -94,7 +94,7 @@ TEST_F(MetalPrograms, IndirectCommand_IsAnObjectOfItsOwnEachTime) {
   [commands release];
 }
 
-TEST_F(MetalPrograms, IndirectCommands_RunInOrderOfTheirBarriersAndKeepLaterArguments) {
+TEST_F(MetalPrograms, IndirectCommands_FollowTheirBarriersAndKeepLaterArguments) {
   for (const bool is_adversarial : {false, true}) {
     Options options;
     if (is_adversarial) options.adversities = Adversities::all();

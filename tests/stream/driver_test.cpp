@@ -5,14 +5,13 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <string>
 
 #include "hal/device/registry.h"
 #include "halyard/halyard.h"
+#include "lanes/driver_checks.h"
 
 namespace halyard::stream {
 namespace {
@@ -43,33 +42,15 @@ TEST_F(StreamDriver, OpensAllDevicesOrOne) {
 }
 
 TEST_F(StreamDriver, NamesWhatIsWrongWithAUri) {
-  for (const char* uri :
-       {"stream://?devices=0", "stream://?devices=65", "stream://?devices=x",
-        "stream://?unstoppable=2", "stream://?command_buffer_mode=1", "stream://?workers=1"}) {
-    const Status status = registry_.open(uri).status();
-    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << uri;
-    EXPECT_EQ(status.message().find("stream: "), 0u) << status.message();
-  }
-  for (const char* uri : {"stream://1", "stream://x", "stream://2?devices=2"}) {
-    EXPECT_EQ(registry_.open(uri).status().code(), StatusCode::kNotFound) << uri;
-  }
+  testing::expect_refused(
+      registry_, "stream",
+      {"stream://?devices=0", "stream://?devices=65", "stream://?devices=x",
+       "stream://?unstoppable=2", "stream://?command_buffer_mode=1", "stream://?workers=1"},
+      {"stream://1", "stream://x", "stream://2?devices=2"});
 }
 
 TEST_F(StreamDriver, ClosesAfterWorkInFlightWithNothingLeftBehind) {
-  alignas(Device::kImportAlignment) std::array<std::byte, 4096> bytes{};
-  int released = 0;
-  {
-    const auto devices = registry_.open_all("stream://?devices=2").value();
-    const Semaphore first = devices[0].create_semaphore().value();
-    const Semaphore never = devices[0].create_semaphore().value();
-    const hal::Buffer target = devices[1].import_memory(bytes, [&] { ++released; }).value();
-    check(devices[0].queue().fill(target, 1, 1, {.signal = {{first, 1}}}));
-    check(devices[1].queue().fill(target, 2, 1, {.wait = {{first, 1}}}));
-    check(devices[1].queue().fill(target, 3, 1, {.wait = {{never, 1}}}));
-  }
-  EXPECT_TRUE(registry_.shutdown(60s).ok());
-  EXPECT_EQ(released, 1);
-  EXPECT_TRUE(std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{2}; }));
+  testing::expect_closes_with_nothing_left_behind(registry_, "stream://?devices=2");
 }
 
 // The recording has many times more commands than a lane takes at once. It runs in parts, with

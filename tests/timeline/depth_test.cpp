@@ -173,7 +173,7 @@ struct WithAPartInFlight {
   HandleRef<Semaphore> done = world.semaphore(), behind = world.semaphore();
 };
 
-TEST(Rule16Depth, APartThatFailsFailsTheSubmissionWhichIsKeptUntilTheOthersHavePassed) {
+TEST(Rule16Depth, ASubmissionWithAFailedPartIsKeptUntilTheOthersHavePassed) {
   WithAPartInFlight it;
   it.queue.native().fail_next = kNoMemory;
   it.offer_the_next();

@@ -309,7 +309,7 @@ struct QuarantinedWorld : World {
   }
 };
 
-TEST(Rule27Quarantine, WorkThatTheOldLaneStillRunsStaysFailedAndReleasesItsResources) {
+TEST(Rule27Quarantine, WorkThatTheOldLaneStillRunsStaysFailedAndIsReleased) {
   QuarantinedWorld world;
   Submission* second = nullptr;
   ASSERT_NO_FATAL_FAILURE(world.quarantine(&second));

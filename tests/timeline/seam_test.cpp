@@ -328,7 +328,7 @@ struct MarkedWorld : GuardedWorld {
   QueueUnderTest& c = queue(*devices.front(), "c", kMarkers);
 };
 
-TEST(EntryGuards, AMarkerOnAnotherLaneIsRecordedWithinTheEntryOfTheWorkThatNeedsIt) {
+TEST(EntryGuards, AMarkerOnAnotherLaneIsRecordedWithinTheEntryOfTheIssue) {
   MarkedWorld world;
   auto between = world.semaphore();
   EXPECT_TRUE(world.submit(world.b, {}, {{between.get(), 1}}).ok());

@@ -208,7 +208,7 @@ TEST_F(Command, AnOutputStartsAsZerosInTheShapeOfTheItems) {
                "ResourceExhausted");
 }
 
-TEST_F(Command, ADepfileNamesEveryFileThatWasReadAlsoWhenTheCacheHadTheResult) {
+TEST_F(Command, ADepfileNamesEveryFileThatWasReadAlsoBehindACacheHit) {
   std::ofstream(path("my #1.h")) << "#define FACTOR 3\n";
   std::ofstream(path("k.hyk")) << "#include \"my #1.h\"\n"
                                << std::ifstream(HALYARD_SAXPY_HYK).rdbuf();

@@ -88,7 +88,7 @@ TEST_P(EndedWork, IsInTheFileIfMainReturnsWithoutAWaitForIt) {
   EXPECT_EQ(trace.back()["name"], "halyard_end");
 }
 
-TEST_P(EndedWork, IsInTheFileOfAnExitWithTheNumberOfSubmissionsThatHaveNotEnded) {
+TEST_P(EndedWork, IsInTheFileOfAnExitWithTheNumberOfUnendedSubmissions) {
   const json trace = trace_of("exit", 0);
   EXPECT_EQ(complete(trace, "barrier"), kEach);
   EXPECT_EQ(only(events_of(trace, "i"))["name"], "1 submission had not ended");

@@ -22,6 +22,7 @@
 #include "drivers/serial/driver.h"
 #include "hal/device/registry.h"
 #include "halyard/halyard.h"
+#include "lanes/driver_checks.h"
 #include "vulkan/vulkan_test_util.h"
 
 namespace halyard::vulkan {
@@ -79,16 +80,11 @@ TEST_F(VulkanDriver, OpensAllDevicesOrOne) {
 }
 
 TEST_F(VulkanDriver, NamesTheErrorOfAUri) {
-  for (const char* uri : {"vulkan://?devices=0", "vulkan://?devices=65", "vulkan://?devices=x",
-                          "vulkan://?workers=1", "vulkan://?cache=2", "vulkan://?poll_time=-1",
-                          "vulkan://?poll_time=1000001"}) {
-    const Status status = registry_->open(uri).status();
-    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << uri;
-    EXPECT_EQ(status.message().find("vulkan: "), 0u) << status.message();
-  }
-  for (const char* uri : {"vulkan://64", "vulkan://x", "vulkan://2?devices=2"}) {
-    EXPECT_EQ(registry_->open(uri).status().code(), StatusCode::kNotFound) << uri;
-  }
+  halyard::testing::expect_refused(
+      *registry_, "vulkan",
+      {"vulkan://?devices=0", "vulkan://?devices=65", "vulkan://?devices=x", "vulkan://?workers=1",
+       "vulkan://?cache=2", "vulkan://?poll_time=-1", "vulkan://?poll_time=1000001"},
+      {"vulkan://64", "vulkan://x", "vulkan://2?devices=2"});
 }
 
 // A wait of 5 ms for work whose end is hidden reads the semaphore some 70 times before it sleeps.
@@ -393,20 +389,7 @@ TEST_F(VulkanLoss, AtOpeningIsAnErrorAndNoMore) {
 }
 
 TEST_F(VulkanDriver, ClosesAfterWorkInFlightWithNothingLeftBehind) {
-  alignas(hal::Device::kImportAlignment) std::byte bytes[4096]{};
-  int released = 0;
-  {
-    const auto devices = registry_->open_all("vulkan://?devices=2").value();
-    const hal::Semaphore first = devices[0].create_semaphore().value();
-    const hal::Semaphore never = devices[0].create_semaphore().value();
-    const hal::Buffer target = devices[1].import_memory(bytes, [&] { ++released; }).value();
-    check(devices[0].queue().fill(target, 1, 1, {.signal = {{first, 1}}}));
-    check(devices[1].queue().fill(target, 2, 1, {.wait = {{first, 1}}}));
-    check(devices[1].queue().fill(target, 3, 1, {.wait = {{never, 1}}}));
-  }
-  EXPECT_TRUE(registry_->shutdown(60s).ok());
-  EXPECT_EQ(released, 1);
-  EXPECT_TRUE(std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{2}; }));
+  halyard::testing::expect_closes_with_nothing_left_behind(*registry_, "vulkan://?devices=2");
 }
 
 // The VkBuffer belongs to a VkDevice that is closed.

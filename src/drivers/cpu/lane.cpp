@@ -69,8 +69,8 @@ const timeline::QueueCapabilities& Lane::capabilities() const noexcept {
 timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch,
                                   timeline::Doorbell doorbell) noexcept {
   timeline::IssueResult result;
-  if (lost_.load(std::memory_order_acquire)) {
-    result.status = cause_;
+  if (end_.begun()) {
+    result.status = end_.cause();
     return result;
   }
   for (const timeline::Issue& issue : batch) {
@@ -176,14 +176,12 @@ void Lane::push(const hal::Operation& operation, std::uint64_t sequence) noexcep
 
 timeline::Progress Lane::poll() noexcept {
   timeline::Progress progress{.sequence = sequence_.value(), .fault = {}};
-  if (lost_.load(std::memory_order_acquire)) [[unlikely]]
-    progress.fault = cause_;
+  if (end_.begun()) [[unlikely]]
+    progress.fault = end_.cause();
   return progress;
 }
 
-Status Lane::probe() noexcept {
-  return lost_.load(std::memory_order_acquire) ? cause_ : Status();
-}
+Status Lane::probe() noexcept { return end_.status(); }
 
 Status Lane::arm(std::uint64_t sequence, base::Notify& notify) noexcept {
   armed_.arm(sequence, notify);
@@ -220,31 +218,20 @@ bool Lane::help(std::uint64_t sequence) noexcept {
   return true;
 }
 
-// Only the first cause is kept.
-void Lane::lose(const Status& cause) noexcept {
-  base::LockGuard lock(cause_mutex_);
-  if (lost_.load(std::memory_order_relaxed)) return;
-  cause_ = cause;
-  lost_.store(true, std::memory_order_release);
-}
-
 // Reports a fault of a checked kernel. All waiters poll at once.
 void Lane::fault(const Status& cause) noexcept {
-  lose(cause);
+  end_.begin(cause);
   armed_.advance(timeline::NotifyList::kNothing - 1);
 }
 
 timeline::Abandoned Lane::abandon(const Status& cause, Nanoseconds waited) noexcept {
   using timeline::Abandoned;
-  lose(cause);
-  if (end_ != Abandoned::kStopping) return end_;
-  if (ring_->close(Clock::steady().now() + kMoment)) {
-    end_ = Abandoned::kStopped;
-  } else if (waited >= kPatience) {
+  return end_.abandon(cause, [&] {
+    if (ring_->close(Clock::steady().now() + kMoment)) return Abandoned::kStopped;
+    if (waited < kPatience) return Abandoned::kStopping;
     armed_.close();
-    end_ = Abandoned::kStillRunning;
-  }
-  return end_;
+    return Abandoned::kStillRunning;
+  });
 }
 
 }  // namespace halyard::inline v0::cpu

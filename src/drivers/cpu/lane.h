@@ -19,6 +19,7 @@
 #include "hal/recording/command.h"
 #include "halyard/base/result.h"
 #include "hcq/signal_object.h"
+#include "timeline/lane_end.h"
 #include "timeline/native_queue.h"
 #include "timeline/notify_list.h"
 
@@ -42,7 +43,7 @@ class Lane final : public timeline::NativeQueue, private base::Notify, private R
   bool help(std::uint64_t sequence) noexcept override;
   timeline::Abandoned abandon(const Status& cause, Nanoseconds waited) noexcept override;
   // Whether abandon() has left work running. Then its threads, its group and the lane must stay.
-  bool still_running() const noexcept { return end_ == timeline::Abandoned::kStillRunning; }
+  bool still_running() const noexcept { return end_.still_running(); }
 
  private:
   explicit Lane(RingGroup& group) noexcept : group_(group) {}
@@ -51,22 +52,17 @@ class Lane final : public timeline::NativeQueue, private base::Notify, private R
   void wake_if_left() noexcept;
   void notify() noexcept override { follow_armed(); }
   void fault(const Status& cause) noexcept override;
-  void lose(const Status& cause) noexcept;
   void follow_armed() noexcept;
   Status push_waits(std::span<const timeline::Edge> waits) noexcept;
 
   // Read by the issuer and by helpers for each submission; rarely written.
   RingGroup& group_;
   std::unique_ptr<Ring> ring_;
-  base::Atomic<bool> lost_{false};  // abandoned, or has a fault
-  Status cause_;                    // written before lost_
-  timeline::Abandoned end_ = timeline::Abandoned::kStopping;  // the latest result of abandon()
+  timeline::LaneEnd end_;
 
   hcq::SignalObject sequence_{0};  // the device's line: it writes it for each submission
 
   base::Atomic<std::uint64_t> rung_{0};  // the issuer's: the last sequence a doorbell was rung for
-
-  base::Mutex cause_mutex_;  // held to write cause_
 
   timeline::NotifyList armed_;
   base::Mutex follow_mutex_;

@@ -41,6 +41,7 @@
 #include "drivers/metal/submission.h"
 #include "hal/recording/command.h"
 #include "halyard/base/result.h"
+#include "timeline/lane_end.h"
 #include "timeline/native_queue.h"
 
 namespace halyard::inline v0::metal {
@@ -89,7 +90,6 @@ class Lane final : public timeline::NativeQueue, private Watched {
   Status open();
 
   Slot& slot(std::uint64_t sequence) noexcept { return slots_[sequence % kMaxInFlight]; }
-  bool abandoned() const noexcept { return abandoned_.load(std::memory_order_seq_cst); }
   bool has_reached(std::uint64_t sequence) const noexcept {
     return reached_.load(std::memory_order_acquire) >= sequence;
   }
@@ -107,7 +107,7 @@ class Lane final : public timeline::NativeQueue, private Watched {
   // ---- Called by any thread that holds mutex_, except that look() takes it itself and ended()
   // needs no lock.
   std::uint64_t look() noexcept override;
-  bool ended() const noexcept override { return abandoned() || device_.lost(); }
+  bool ended() const noexcept override { return end_.begun() || device_.lost(); }
   // True if all buffers of the slot have completed. Loses the device if one has failed.
   bool has_ended(Slot& slot) noexcept;
   // True if the lanes that the slot waited for have reached its edges.
@@ -132,9 +132,7 @@ class Lane final : public timeline::NativeQueue, private Watched {
   base::Atomic<std::uint64_t> reached_{0};  // written under mutex_
 
   base::Mutex mutex_;  // held while statuses are read
-  base::Atomic<bool> abandoned_{false};
-  Status cause_;                                              // written before abandoned_
-  timeline::Abandoned end_ = timeline::Abandoned::kStopping;  // the result of abandon()
+  timeline::LaneEnd end_;
 };
 
 }  // namespace halyard::inline v0::metal

@@ -85,8 +85,8 @@ std::uint32_t Lane::buffers_of(const timeline::Issue& issue) noexcept {
 timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch,
                                   timeline::Doorbell) noexcept {
   timeline::IssueResult result;
-  if (abandoned()) {
-    result.status = cause_;
+  if (end_.begun()) {
+    result.status = end_.cause();
     return result;
   }
   if (result.status = device_.loss(); !result.status.ok()) return result;
@@ -258,7 +258,7 @@ std::uint64_t Lane::look() noexcept {
   if (!mutex_.try_lock()) return reached_.load(std::memory_order_acquire);
   std::uint64_t reached = reached_.load(std::memory_order_relaxed);
   const std::uint64_t issued = issued_.load(std::memory_order_seq_cst);
-  while (!abandoned() && !device_.lost() && reached < issued) {
+  while (!end_.begun() && !device_.lost() && reached < issued) {
     Slot& next = slot(reached + 1);
     // Calls both functions in any case: the buffer of a producer lane may have failed without a
     // signal, and perhaps no other thread polls that lane.
@@ -273,18 +273,20 @@ std::uint64_t Lane::look() noexcept {
 }
 
 timeline::Progress Lane::poll() noexcept {
-  if (abandoned()) return {.sequence = reached_.load(std::memory_order_acquire), .fault = cause_};
+  if (end_.begun()) {
+    return {.sequence = reached_.load(std::memory_order_acquire), .fault = end_.cause()};
+  }
   const std::uint64_t reached = look();
   return {.sequence = reached, .fault = device_.loss()};
 }
 
 Status Lane::probe() noexcept {
-  if (abandoned()) return cause_;
+  if (end_.begun()) return end_.cause();
   (void)look();
   // A buffer of another lane that failed without a signal may block this lane. That lane's probe()
   // finds the failure.
   if (!device_.lost() && mutex_.try_lock()) {
-    if (!abandoned() &&
+    if (!end_.begun() &&
         reached_.load(std::memory_order_relaxed) < issued_.load(std::memory_order_seq_cst)) {
       for (const timeline::Edge& edge : slot(reached_.load(std::memory_order_relaxed) + 1).edges) {
         auto& producer = static_cast<Lane&>(*edge.queue);
@@ -317,33 +319,29 @@ void Lane::raise_all() noexcept {
 timeline::Abandoned Lane::abandon(const Status& cause, Nanoseconds waited) noexcept {
   using timeline::Abandoned;
   base::LockGuard lock(mutex_);
-  if (!abandoned()) {
-    cause_ = cause;
-    abandoned_.store(true, std::memory_order_seq_cst);
-  }
-  if (end_ != Abandoned::kStopping) return end_;
-  // Buffers in flight cannot be cancelled. Their submissions have failed, but they must run to
-  // their end. On a device that is not lost they end by themselves, unless they wait for a lost
-  // device.
-  if (device_.lost() || waited > 0) raise_all();
-  bool running = false;
-  const std::uint64_t issued = issued_.load(std::memory_order_seq_cst);
-  for (std::uint64_t at = reached_.load(std::memory_order_relaxed) + 1; at <= issued; ++at) {
-    for (const Submission& buffer : slot(at).buffers) {
-      running |= buffer.state() == Submission::State::kRunning;
-    }
-  }
-  if (!running) {
+  return end_.abandon(cause, [&] {
+    // Buffers in flight cannot be cancelled. Their submissions have failed, but they must run to
+    // their end. On a device that is not lost they end by themselves, unless they wait for a lost
+    // device.
+    if (device_.lost() || waited > 0) raise_all();
+    bool running = false;
+    const std::uint64_t issued = issued_.load(std::memory_order_seq_cst);
     for (std::uint64_t at = reached_.load(std::memory_order_relaxed) + 1; at <= issued; ++at) {
-      clear(slot(at));
+      for (const Submission& buffer : slot(at).buffers) {
+        running |= buffer.state() == Submission::State::kRunning;
+      }
     }
-    end_ = Abandoned::kStopped;
-  } else if (waited >= kPatience) {
+    if (!running) {
+      for (std::uint64_t at = reached_.load(std::memory_order_relaxed) + 1; at <= issued; ++at) {
+        clear(slot(at));
+      }
+      return Abandoned::kStopped;
+    }
+    if (waited < kPatience) return Abandoned::kStopping;
     // The listener's thread may outlive this engine, with another runtime.
     watch_->list().close();
-    end_ = Abandoned::kStillRunning;
-  }
-  return end_;
+    return Abandoned::kStillRunning;
+  });
 }
 
 }  // namespace halyard::inline v0::metal

@@ -46,8 +46,8 @@ const timeline::QueueCapabilities& Lane::capabilities() const noexcept {
 timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch,
                                   timeline::Doorbell) noexcept {
   timeline::IssueResult result;
-  if (abandoned()) {
-    result.status = cause_;
+  if (end_.begun()) {
+    result.status = end_.cause();
     return result;
   }
   for (const timeline::Issue& issue : batch) {
@@ -79,7 +79,7 @@ timeline::Progress Lane::poll() noexcept {
   return {.sequence = sequence_.load(std::memory_order_acquire), .fault = probe()};
 }
 
-Status Lane::probe() noexcept { return abandoned() ? cause_ : Status(); }
+Status Lane::probe() noexcept { return end_.status(); }
 
 Status Lane::arm(std::uint64_t sequence, base::Notify& notify) noexcept {
   armed_.arm(sequence, notify);
@@ -88,27 +88,26 @@ Status Lane::arm(std::uint64_t sequence, base::Notify& notify) noexcept {
 
 timeline::Abandoned Lane::abandon(const Status& cause, Nanoseconds waited) noexcept {
   using timeline::Abandoned;
-  if (!abandoned()) {
-    cause_ = cause;
-    abandoned_.store(true, std::memory_order_seq_cst);
+  return end_.abandon(cause, [&] {
     parker_.wake();
-  }
-  if (end_ != Abandoned::kStopping) return end_;
-  if (turn_.try_lock_until(Clock::steady().now() + kMoment)) {
-    turn_.unlock();
-    return end_ = Abandoned::kStopped;
-  }
-  // A thread without a running operation releases its turn as soon as the system schedules it.
-  if (waited < kPatience || !running_.load(std::memory_order_seq_cst)) return end_;
-  armed_.close();
-  thread_.detach();  // it ends with the operation, in a lane that stays
-  return end_ = Abandoned::kStillRunning;
+    if (turn_.try_lock_until(Clock::steady().now() + kMoment)) {
+      turn_.unlock();
+      return Abandoned::kStopped;
+    }
+    // A thread without a running operation releases its turn as soon as the system schedules it.
+    if (waited < kPatience || !running_.load(std::memory_order_seq_cst)) {
+      return Abandoned::kStopping;
+    }
+    armed_.close();
+    thread_.detach();  // it ends with the operation, in a lane that stays
+    return Abandoned::kStillRunning;
+  });
 }
 
 void Lane::serve() noexcept {
   for (;;) {
     const std::uint32_t epoch = parker_.prepare();  // before the checks below (base/parker.h)
-    if (abandoned()) return;
+    if (end_.begun()) return;
     if (issued_.load(std::memory_order_seq_cst) == sequence_.load(std::memory_order_relaxed)) {
       (void)parker_.park(epoch, Deadline::kForeverTime);
     } else {
@@ -125,7 +124,7 @@ void Lane::run_next() noexcept {
     for (const timeline::Edge& edge : next.waits) {
       if (!wait_for(edge)) return;
     }
-    if (abandoned()) return;
+    if (end_.begun()) return;
     running_.store(true, std::memory_order_seq_cst);
     const bool ended = run(next);
     running_.store(false, std::memory_order_seq_cst);
@@ -140,7 +139,7 @@ bool Lane::wait_for(const timeline::Edge& edge) noexcept {
   auto& producer = *static_cast<Lane*>(edge.queue);
   for (;;) {
     const std::uint32_t epoch = parker_.prepare();
-    if (abandoned()) return false;
+    if (end_.begun()) return false;
     if (producer.sequence_.load(std::memory_order_acquire) >= edge.sequence) return true;
     (void)producer.arm(edge.sequence, parker_);
     (void)parker_.park(epoch, Deadline::kForeverTime);
@@ -160,10 +159,10 @@ bool Lane::run(const Slot& next) noexcept {
       break;
     case hal::OperationKind::kExecute:
       ended = static_cast<const CommandBuffer*>(operation.native)
-                  ->run(operation.table, abandoned_, stamps);
+                  ->run(operation.table, end_.flag(), stamps);
       break;
     case hal::OperationKind::kCommand:
-      ended = run_command(operation.command, nullptr, abandoned_);
+      ended = run_command(operation.command, nullptr, end_.flag());
       if (stamps != nullptr)
         trace::note_command(*stamps, {.name = hal::name_of(operation.command)});
       break;

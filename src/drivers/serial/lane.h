@@ -21,6 +21,7 @@
 #include "hal/memory/arena.h"
 #include "hal/recording/command.h"
 #include "halyard/base/result.h"
+#include "timeline/lane_end.h"
 #include "timeline/native_queue.h"
 #include "timeline/notify_list.h"
 
@@ -43,7 +44,7 @@ class Lane final : public timeline::NativeQueue {
   Status arm(std::uint64_t sequence, base::Notify& notify) noexcept override;
   timeline::Abandoned abandon(const Status& cause, Nanoseconds waited) noexcept override;
   // Whether abandon() has left an operation running: the lane must stay.
-  bool still_running() const noexcept { return end_ == timeline::Abandoned::kStillRunning; }
+  bool still_running() const noexcept { return end_.still_running(); }
 
  private:
   struct Slot {
@@ -54,7 +55,6 @@ class Lane final : public timeline::NativeQueue {
 
   Lane() noexcept = default;
   Slot& slot(std::uint64_t sequence) noexcept { return slots_[sequence % kMaxInFlight]; }
-  bool abandoned() const noexcept { return abandoned_.load(std::memory_order_seq_cst); }
 
   // These run on the thread. Those with a result return false if the lane was abandoned meanwhile.
   void serve() noexcept;
@@ -69,11 +69,9 @@ class Lane final : public timeline::NativeQueue {
   base::Atomic<std::uint64_t> issued_{0};    // the issuer's: slots up to here are filled
   base::Atomic<std::uint64_t> sequence_{0};  // the thread's: the latest submission that has run
 
-  base::Atomic<bool> abandoned_{false};
-  Status cause_;      // written before abandoned_
+  timeline::LaneEnd end_;
   base::Mutex turn_;  // the thread holds it while it touches a slot or another lane
-  base::Atomic<bool> running_{false};                         // an operation: it may last
-  timeline::Abandoned end_ = timeline::Abandoned::kStopping;  // the latest result of abandon()
+  base::Atomic<bool> running_{false};  // an operation: it may last
 
   timeline::NotifyList armed_;
 };

@@ -38,6 +38,7 @@
 #include "drivers/stream/completion.h"
 #include "drivers/stream/marker_table.h"
 #include "drivers/stream/notification.h"
+#include "timeline/lane_end.h"
 #include "timeline/native_queue.h"
 
 namespace halyard::inline v0::stream {
@@ -94,8 +95,8 @@ class Lane : public timeline::NativeQueue {
   timeline::IssueResult issue(std::span<const timeline::Issue> batch,
                               timeline::Doorbell) noexcept override {
     timeline::IssueResult result;
-    if (abandoned()) {
-      result.status = cause_;
+    if (end_.begun()) {
+      result.status = end_.cause();
       return result;
     }
     if (borrowed_) result.status = api_.check_capture(stream_);
@@ -140,7 +141,7 @@ class Lane : public timeline::NativeQueue {
   // reached and the first unreached marker.
   timeline::Progress poll() noexcept override {
     constexpr std::uint32_t kAll = ~std::uint32_t{0};
-    Status fault = abandoned() ? cause_ : Status();
+    Status fault = end_.status();
     std::uint32_t open = kAll;  // how many of the oldest markers may be reached
     std::uint32_t place = 1;    // of the next marker to query
     for (int reached = 0; fault.ok() && open != 0;) {
@@ -164,7 +165,7 @@ class Lane : public timeline::NativeQueue {
   void note_passed(std::uint64_t sequence) noexcept override { markers_.pass(sequence); }
 
   Status probe() noexcept override {
-    if (abandoned()) return cause_;
+    if (end_.begun()) return end_.cause();
     const Status status = as_fault(borrowed_ ? query_borrowed() : api_.query(stream_));
     return status.ok() || !still_works() ? status : Status();
   }
@@ -178,15 +179,11 @@ class Lane : public timeline::NativeQueue {
 
   timeline::Abandoned abandon(const Status& cause, Nanoseconds waited) noexcept override {
     using timeline::Abandoned;
-    if (!abandoned()) {
-      cause_ = cause;
-      abandoned_.store(true, std::memory_order_seq_cst);
-    }
-    if (end_ != Abandoned::kStopping) return end_;
-    // The notifier stops after the lane's stream, since it waits for the markers in it.
-    end_ = notifier_.stop(stop_stream());
-    if (end_ == Abandoned::kStopping && waited >= kPatience) end_ = Abandoned::kStillRunning;
-    return end_;
+    return end_.abandon(cause, [&] {
+      // The notifier stops after the lane's stream, since it waits for the markers in it.
+      const Abandoned now = notifier_.stop(stop_stream());
+      return now == Abandoned::kStopping && waited >= kPatience ? Abandoned::kStillRunning : now;
+    });
   }
 
  protected:
@@ -194,8 +191,6 @@ class Lane : public timeline::NativeQueue {
   std::uint64_t passed() const noexcept { return markers_.passed(); }
 
  private:
-  bool abandoned() const noexcept { return abandoned_.load(std::memory_order_seq_cst); }
-
   timeline::Abandoned stop_stream() noexcept {
     if (!open_) return timeline::Abandoned::kStopped;
     if (borrowed_) return stop_borrowed();
@@ -328,9 +323,7 @@ class Lane : public timeline::NativeQueue {
   static constexpr std::uint32_t kMostDoubts = 64;
   base::Atomic<std::uint32_t> doubts_{0};  // errors after which the library was asked
 
-  base::Atomic<bool> abandoned_{false};
-  Status cause_;                                              // written before abandoned_
-  timeline::Abandoned end_ = timeline::Abandoned::kStopping;  // the latest result of abandon()
+  timeline::LaneEnd end_;
 };
 
 }  // namespace halyard::inline v0::stream

@@ -78,8 +78,8 @@ Lane::~Lane() {
 timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch,
                                   timeline::Doorbell) noexcept {
   timeline::IssueResult result;
-  if (abandoned()) {
-    result.status = cause_;
+  if (end_.begun()) {
+    result.status = end_.cause();
     return result;
   }
   if (result.status = device_.loss(); !result.status.ok()) return result;
@@ -229,7 +229,9 @@ Status Lane::read(std::uint64_t& value) noexcept {
 }
 
 timeline::Progress Lane::poll() noexcept {
-  if (abandoned()) return {.sequence = reached_.load(std::memory_order_acquire), .fault = cause_};
+  if (end_.begun()) {
+    return {.sequence = reached_.load(std::memory_order_acquire), .fault = end_.cause()};
+  }
   timeline::Progress progress;
   progress.sequence = reached_.load(std::memory_order_relaxed);
   std::uint64_t value = 0;
@@ -245,7 +247,7 @@ timeline::Progress Lane::poll() noexcept {
 }
 
 Status Lane::probe() noexcept {
-  if (abandoned()) return cause_;
+  if (end_.begun()) return end_.cause();
   std::uint64_t value = 0;
   HALYARD_RETURN_IF_ERROR(read(value));
   return device_.loss();
@@ -257,29 +259,23 @@ Status Lane::arm(std::uint64_t sequence, base::Notify& notify) noexcept {
 
 timeline::Abandoned Lane::abandon(const Status& cause, Nanoseconds waited) noexcept {
   using timeline::Abandoned;
-  if (!abandoned()) {
-    cause_ = cause;
-    abandoned_.store(true, std::memory_order_seq_cst);
-  }
-  if (end_ != Abandoned::kStopping) return end_;
-  const std::uint64_t last = issued_.load(std::memory_order_seq_cst);
-  VkSemaphoreWaitInfo info = {};
-  info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
-  info.semaphoreCount = 1;
-  info.pSemaphores = &notified_.point;
-  info.pValues = &last;
-  const VkResult result = device_.vk().vkWaitSemaphores(device_.handle(), &info, /*timeout=*/0);
-  (void)device_.check(result == VK_TIMEOUT ? VK_SUCCESS : result, "vkWaitSemaphores");
-  // Work of a lost device has ended (section 5.2.3), so objects may be destroyed.
-  if (result == VK_SUCCESS || device_.lost()) {
-    end_ = Abandoned::kStopped;
-  } else if (waited >= kPatience) {
+  return end_.abandon(cause, [&] {
+    const std::uint64_t last = issued_.load(std::memory_order_seq_cst);
+    VkSemaphoreWaitInfo info = {};
+    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
+    info.semaphoreCount = 1;
+    info.pSemaphores = &notified_.point;
+    info.pValues = &last;
+    const VkResult result = device_.vk().vkWaitSemaphores(device_.handle(), &info, /*timeout=*/0);
+    (void)device_.check(result == VK_TIMEOUT ? VK_SUCCESS : result, "vkWaitSemaphores");
+    // Work of a lost device has ended (section 5.2.3), so objects may be destroyed.
+    if (result == VK_SUCCESS || device_.lost()) return Abandoned::kStopped;
+    if (waited < kPatience) return Abandoned::kStopping;
     // The notifier's thread may still serve another runtime after the engine of this one is
     // destroyed.
     notified_.list.close();
-    end_ = Abandoned::kStillRunning;
-  }
-  return end_;
+    return Abandoned::kStillRunning;
+  });
 }
 
 }  // namespace halyard::inline v0::vulkan

@@ -26,6 +26,7 @@
 #include "drivers/vulkan/stamping.h"
 #include "hal/recording/command.h"
 #include "halyard/base/result.h"
+#include "timeline/lane_end.h"
 #include "timeline/native_queue.h"
 
 namespace halyard::inline v0::vulkan {
@@ -71,7 +72,6 @@ class Lane final : public timeline::NativeQueue {
   Status open(hal::QueueKind kind, hal::QueuePriority priority);
 
   Slot& slot(std::uint64_t sequence) noexcept { return slots_[sequence % kMaxInFlight]; }
-  bool abandoned() const noexcept { return abandoned_.load(std::memory_order_seq_cst); }
   // Reads the value of the semaphore from the device.
   Status read(std::uint64_t& value) noexcept;
   // The command buffer of an operation; null if it has no commands.
@@ -99,9 +99,7 @@ class Lane final : public timeline::NativeQueue {
   base::Atomic<std::uint64_t> reached_{0};  // the latest value of poll()
   std::uint64_t collected_ = 0;             // the poller's: stamps up to here were read
 
-  base::Atomic<bool> abandoned_{false};
-  Status cause_;                                              // written before abandoned_
-  timeline::Abandoned end_ = timeline::Abandoned::kStopping;  // the latest result of abandon()
+  timeline::LaneEnd end_;
 };
 
 }  // namespace halyard::inline v0::vulkan
