@@ -61,8 +61,8 @@ hal::Operation command(const hal::Command& command) {
 }
 
 hal::Operation fill(const Ref<hal::Memory>& memory, std::uint32_t pattern) {
-  return command(hal::Command(hal::FillCommand{
-      {{memory.get(), 0, memory->size()}}, pattern, sizeof pattern}));
+  return command(
+      hal::Command(hal::FillCommand{{{memory.get(), 0, memory->size()}}, pattern, sizeof pattern}));
 }
 
 const hal::Operation kBarrier;
