@@ -164,7 +164,7 @@ TEST_F(CpuCommandBuffer, AGraphOfShortCommandsRunsAllOfThemHoweverItIsRun) {
   std::vector<hal::Command> commands;
   for (std::uint32_t i = 0; i < kCounters; ++i) {
     if (i == kCounters / 2) commands.push_back(fill(whole(a), 0x0a0b0c0d));
-    commands.push_back(dispatch_add({counters.get(), 0, 4 * i, 4}, one));
+    commands.push_back(dispatch_add({{counters.get(), 4 * i, 4}}, one));
   }
   const auto native = device->prepare({commands}).value();
   hal::Operation operation;
@@ -204,8 +204,7 @@ TEST_F(CpuCommandBuffer, SlotsAreResolvedForEachSubmission) {
 TEST_F(CpuCommandBuffer, TransfersAndDispatchesKeepTheirOrder) {
   const Ref<hal::Memory> a = zeroed(64), b = zeroed(64), c = zeroed(64);
   const std::uint32_t two = 2, twenty = 20;
-  const hal::CommandRange word_a{a.get(), 0, 0, 4}, word_b{b.get(), 0, 0, 4},
-      word_c{c.get(), 0, 0, 4};
+  const hal::CommandRange word_a({a.get(), 0, 4}), word_b({b.get(), 0, 4}), word_c({c.get(), 0, 4});
   hal::Command update;
   update.kind = hal::CommandKind::kUpdate;
   update.update = {word_a, reinterpret_cast<const std::byte*>(&twenty)};

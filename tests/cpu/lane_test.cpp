@@ -43,7 +43,7 @@ TEST(CpuLane, RunsFillUpdateAndCopyInOrder) {
   for (hal::Operation& operation : operations) operation.kind = hal::OperationKind::kCommand;
   operations[0].command = fill(whole(a), 0xaaaa'aaaa);
   operations[1].command.kind = hal::CommandKind::kUpdate;
-  operations[1].command.update = {{a.get(), 0, 4, 4}, reinterpret_cast<const std::byte*>(&bytes)};
+  operations[1].command.update = {{{a.get(), 4, 4}}, reinterpret_cast<const std::byte*>(&bytes)};
   operations[2].command = copy(whole(a), whole(b));
   for (std::uint64_t i = 0; i < 3; ++i) EXPECT_EQ(issue(lane, operations[i], i + 1).count, 1u);
   help_all(lane);

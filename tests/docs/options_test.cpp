@@ -41,7 +41,7 @@ std::string text_of(const std::string& page) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST(DriverPages, TableOfOptions_IsThatOfTheDriver) {
+TEST(DriverPages, Options_AreThoseOfTheDriver) {
   const std::regex row(R"(\| `(?:[a-z]+://\?)?([a-z_]+)=)");
   const auto pages = options_by_page();
   ASSERT_TRUE(pages.contains("drivers/cpu.md"));

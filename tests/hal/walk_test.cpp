@@ -152,8 +152,8 @@ TEST(SlotValue, DiffersWithTheMemoryThePlaceAndTheNumber) {
 }
 
 TEST(ForEachSlot, VisitsMemoryCountsAndNumbers) {
-  const CommandRange bindings[] = {{.slot = 3}, {.slot = 1}};
-  const CommandRange counts = {.slot = 4};
+  const CommandRange bindings[] = {{{}, 3}, {{}, 1}};
+  const CommandRange counts({}, 4);
   const ConstantUse uses[] = {{.slot = 6}};
   DispatchCommand dispatch = {};
   dispatch.bindings = bindings;

@@ -37,6 +37,10 @@ struct BoundRange {
 // A range that a command uses: bound, or a part of the entry `slot` of the binding table (memory ==
 // nullptr). A slot whose length is kWholeSize reaches to the end of the bound range.
 struct CommandRange : BoundRange {
+  CommandRange() noexcept = default;
+  CommandRange(const BoundRange& range, std::uint32_t slot_ = 0) noexcept
+      : BoundRange(range), slot(slot_) {}
+
   std::uint32_t slot = 0;
 };
 
