@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Issuer: from the inbox to a batch for the lane (issuer.cpp). Everything here runs under the
-// issuer role, on whatever thread took it:
-//
-//     take role ── drain (<= kBound) ── release role ── check again: inbox, marks, loss, overtaken
-//                                            │
-//              others push to the inbox ─────┘   and leave it to the holder
+// Issuer: from the inbox to a batch for the lane (issuer.cpp), and the role around it.
 #include <algorithm>
 
 #include "base/format.h"
