@@ -28,7 +28,7 @@ constexpr std::uint32_t kPayloadTwoWords = 1u << 27;
 
 // Upper half first.
 void append_address(WordList& list, FieldRole role, const Operand& address, std::uint64_t offset) {
-  const Field field{role, address, 1, offset};
+  const hcq::Field field{role, address, 1, offset};
   list.field32(field, -32);
   list.field32(field);
 }
