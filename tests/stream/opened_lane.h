@@ -38,7 +38,7 @@ struct OpenedContext {
   explicit OpenedContext(unsigned ordinal = 0, FakeApi with = {})
       : api(with), guard(ContextGuard<FakeApi>::create(api, ordinal).value()) {}
   Ref<hal::Memory> allocate(std::uint64_t size) {
-    const ScopedContext inside(*guard);
+    const timeline::Visit inside(*guard);
     return stream::allocate(api, guard, size, hal::MemoryType::kHostVisible).value();
   }
 
@@ -57,11 +57,11 @@ class OpenedLane {
         guard_(context.guard),
         lane_(
             std::make_unique<Lane>(context.api, std::move(commands), guard_.get(), max_in_flight)) {
-    const ScopedContext inside(*guard_);
+    const timeline::Visit inside(*guard_);
     check(lane_->open());
   }
   ~OpenedLane() {
-    const ScopedContext inside(*guard_);
+    const timeline::Visit inside(*guard_);
     const Status closed(StatusCode::kCancelled, "closed");
     const Nanoseconds waited = unstoppable_ ? kPatience : 0;
     timeline::Abandoned end = lane_->abandon(closed, waited);

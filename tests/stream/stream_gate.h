@@ -22,21 +22,21 @@ class StreamGate final : public Gate {
  public:
   StreamGate(const Api& api, Ref<timeline::EntryGuard> guard)
       : api_(api), guard_(std::move(guard)) {
-    const stream::ScopedContext inside(*guard_);
+    const timeline::Visit inside(*guard_);
     check(api_.create_stream(stream_, 0));
     lane_ = std::make_unique<Lane>(api_, stream::StreamCommands<Api>(), guard_.get(), 64);
     check(lane_->open(stream_));
   }
   ~StreamGate() override {
     EXPECT_EQ(stop(*lane_), Abandoned::kStopped);
-    const stream::ScopedContext inside(*guard_);
+    const timeline::Visit inside(*guard_);
     lane_.reset();
     api_.destroy(stream_);
   }
 
   Edge at(std::uint64_t n) override {
     for (; given_ < n; ++given_) {
-      const stream::ScopedContext inside(*guard_);
+      const timeline::Visit inside(*guard_);
       check(api_.call_host(stream_, &hold, this));
       EXPECT_EQ(issue(*lane_, kBarrier, given_ + 1).count, 1u);
     }
