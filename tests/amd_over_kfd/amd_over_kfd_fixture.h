@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -136,8 +137,12 @@ class AmdOverKfdTest : public KfdTest {
 
   // Assembles a kernel and loads it into the device's memory.
   amd::Kernel load(const GfxSource& source) {
-    const gfx::Loaded loaded =
-        gfx::CodeObject::load(assemble_gfx(gfx_module_text({source})), "gfx1100");
+    // The assembler takes most of a test's time.
+    static std::map<std::string, std::vector<std::byte>> objects;
+    const std::string text = gfx_module_text({source});
+    std::vector<std::byte>& object = objects[text];
+    if (object.empty()) object = assemble_gfx(text);
+    const gfx::Loaded loaded = gfx::CodeObject::load(object, "gfx1100");
     check(loaded.status == gfx::LoadStatus::kOk ? Status()
                                                 : Status(StatusCode::kDataLoss, loaded.log));
     const auto image = loaded.code->image();

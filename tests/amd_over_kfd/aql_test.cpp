@@ -101,20 +101,24 @@ TEST_F(AqlOverKfdTest, Gfx942) {
   EXPECT_TRUE(take_event(event));
 }
 
+// PM4 segments come after all dispatches before them, also when they only write.
 TEST_F(AqlOverKfdTest, TheRingWraps) {
   std::uint32_t groups = 0;
-  const amd::Kernel kernel =
-      host_kernel([&](const kfd::HostLaunch& launch) { groups += launch.groups[0]; });
+  const amd::Kernel kernel = host_kernel([&](const kfd::HostLaunch& launch) {
+    groups += launch.groups[0];
+    EXPECT_EQ(value(0), 0u);
+  });
   KfdQueue queue = create_aql();
-  amd::Pm4Encoder pm4(list_, generation());
   for (unsigned i = 0; i != 15; ++i) check(amd::append_dispatch(list_, kernel, launch(2)));
-  check(pm4.signal(signal(0), 1));
-  for (unsigned i = 1; i != 20; ++i) {
+  check(amd::Pm4Encoder(list_, generation()).write(signal(0), 1, 4));
+  for (unsigned i = 1; i != 40; ++i) {
+    value(0) = 0;
     submit(queue, list_);
     EXPECT_THAT(run(), IsEmpty());
     ASSERT_EQ(groups, 30 * i);
+    ASSERT_EQ(value(0), 1u);
   }
-  EXPECT_GT(queue.put, 4 * queue.ring.size / 64);
+  EXPECT_GT(queue.put, 8 * queue.ring.size / 64);
 }
 
 }  // namespace

@@ -11,7 +11,8 @@ using ::testing::IsEmpty;
 
 class ChainOverKfdTest : public AmdOverKfdTest {
  protected:
-  static constexpr std::uint32_t kGroups = 4, kBytes = 4 * kGroups * kLanes, kRounds = 3;
+  static constexpr std::uint32_t kGroups = 4, kBytes = 4 * kGroups * kLanes, kRounds = 3,
+                                 kKernels = 8;
 
   void restart(std::uint64_t seed, std::uint32_t compute_type) {
     start({.seed = seed});
@@ -29,18 +30,20 @@ class ChainOverKfdTest : public AmdOverKfdTest {
               : amd::Pm4Encoder(list, generation()).exec(kernel_, kernel_launch, scratch_));
   }
 
-  // A kernel whose output another one reads.
+  // Kernels, each of which reads the output of the one before it.
   void run_kernels(std::uint64_t seed, std::uint32_t compute_type) {
     restart(seed, compute_type);
     arguments_.quad(64) = output_.address;
     arguments_.quad(72) = input_.address;
     hcq::WordList list;
-    append_kernel(list, arguments_.address);
-    append_kernel(list, arguments_.address + 64);
+    for (unsigned i = 0; i != kKernels / 2; ++i) {
+      append_kernel(list, arguments_.address);
+      append_kernel(list, arguments_.address + 64);
+    }
     submit(compute_, list);
     EXPECT_THAT(run(), IsEmpty());
     for (std::uint32_t i = 0; i != kBytes / 4; ++i) {
-      ASSERT_EQ(input_.word(4 * i), 102 + i) << "seed " << seed;
+      ASSERT_EQ(input_.word(4 * i), 100 + i + kKernels) << "seed " << seed;
     }
   }
 

@@ -163,6 +163,7 @@ TEST_F(Pm4OverKfdTest, WordsInTheRingWrap) {
   EXPECT_GT(queue_.put, 4 * ring_words(queue_).size());
 }
 
+// As on a partition of one XCC: with several, kernels need AQL.
 TEST_F(Pm4OverKfdTest, Gfx942) {
   start({}, 1);
   begin();

@@ -86,12 +86,13 @@ TEST_P(SdmaOverKfdTest, AnUpdateBeforeTheFetchChangesWhatIsCopied) {
   EXPECT_EQ(output_.word(32), 0u);
 }
 
-// The words of a round are no divisor of the ring's, so that rounds end at all places.
+// Rounds have two lengths, so that the packets before the ring's end differ from lap to lap.
 TEST_P(SdmaOverKfdTest, PacketsInTheRingWrap) {
   for (std::uint32_t i = 1; i != 500; ++i) {
     hcq::WordList list;
     amd::SdmaEncoder sdma(list, generation());
     check(sdma.wait(signal(0), i - 1));
+    if (i % 2 == 0) check(sdma.timestamp(signal(1)));
     check(sdma.copy(output_.address, input_.address + 4 * i, 4));
     check(sdma.signal(signal(0), i));
     put(list);
@@ -105,9 +106,12 @@ TEST_P(SdmaOverKfdTest, PacketsInTheRingWrap) {
 TEST_P(SdmaOverKfdTest, IndirectPacketsWrap) {
   check(sdma_.signal(signal(0), 1));
   Segments segments = submit(queue_, list_);
+  hcq::WordList other;  // so that there are words of packets where zeros come in a later lap
+  check(amd::SdmaEncoder(other, generation()).timestamp(signal(1)));
   for (std::uint32_t i = 2; i != 500; ++i) {
     EXPECT_THAT(run(), IsEmpty());
     segments.write(place_of(list_, hcq::FieldRole::kSignal), i);
+    if (i % 5 == 0) put(other);
     append(queue_, list_.words(), segments.memory.address);
     ring(queue_);
     EXPECT_THAT(run(), IsEmpty());
