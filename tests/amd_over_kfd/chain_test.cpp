@@ -87,22 +87,22 @@ class ChainOverKfdTest : public AmdOverKfdTest {
 
 TEST_F(ChainOverKfdTest, KernelKernel) {
   HALYARD_NEEDS_ASSEMBLER();
-  for (std::uint64_t seed = 0; seed != 12; ++seed) run_kernels(seed, abi::kPm4);
+  for (std::uint64_t seed = 0; seed != 40; ++seed) run_kernels(seed, abi::kPm4);
 }
 
 TEST_F(ChainOverKfdTest, DispatchDispatch) {
   HALYARD_NEEDS_ASSEMBLER();
-  for (std::uint64_t seed = 0; seed != 12; ++seed) run_kernels(seed, abi::kAql);
+  for (std::uint64_t seed = 0; seed != 40; ++seed) run_kernels(seed, abi::kAql);
 }
 
 TEST_F(ChainOverKfdTest, CopyKernelCopy) {
   HALYARD_NEEDS_ASSEMBLER();
-  for (std::uint64_t seed = 0; seed != 12; ++seed) run_chain(seed, abi::kPm4);
+  for (std::uint64_t seed = 0; seed != 40; ++seed) run_chain(seed, abi::kPm4);
 }
 
 TEST_F(ChainOverKfdTest, CopyDispatchCopy) {
   HALYARD_NEEDS_ASSEMBLER();
-  for (std::uint64_t seed = 0; seed != 12; ++seed) run_chain(seed, abi::kAql);
+  for (std::uint64_t seed = 0; seed != 40; ++seed) run_chain(seed, abi::kAql);
 }
 
 }  // namespace
