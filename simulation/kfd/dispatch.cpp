@@ -49,8 +49,12 @@ Progress ComputeQueue::dispatch(std::array<std::uint32_t, 3> groups, std::uint32
     return fail("dispatch", join("the dispatch initiator ", hex(initiator), " lacks bit 0"));
   }
   const bool is_gfx9 = device_.node.is_gfx9();
-  const std::uint32_t rsrc2 = registers_[pm4::kRsrc2], user_data = rsrc2 >> 1 & 31;
+  const std::uint32_t rsrc2 = registers_[pm4::kRsrc2];
   const std::uint32_t rsrc3 = is_gfx9 ? pm4::kRsrc3Gfx9 : pm4::kRsrc3Gfx11;
+  // Kernels may have more user registers than they want values: for gfx1100 compilers make them up
+  // to 16 with those of the system (LLVM, FeatureUserSGPRInit16Bug). So the last ones may be unset.
+  std::uint32_t user_data = rsrc2 >> 1 & 31;
+  while (user_data != 0 && !is_set_[pm4::kUserData + user_data - 1]) --user_data;
   const auto is_missing = [&](std::uint32_t first, std::uint32_t count) {
     for (std::uint32_t i = first; i != first + count; ++i) {
       if (is_set_[i]) continue;

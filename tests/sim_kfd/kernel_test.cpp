@@ -185,6 +185,35 @@ TEST_F(KernelTest, RegisterThatNoPacketSets_IsReported) {
   EXPECT_THAT(texts_, ::testing::HasSubstr("s2"));
 }
 
+TEST_F(KernelTest, LastUserRegisters_MayBeUnset) {
+  HALYARD_NEEDS_ASSEMBLER();
+  const std::string count = ".amdhsa_user_sgpr_count 15\n";
+  load({.body = R"(s_load_b64 s[4:5], s[0:1], 0
+v_mov_b32 v1, s15
+v_lshlrev_b32 v0, 2, v1
+s_waitcnt lgkmcnt(0)
+global_store_b32 v0, v1, s[4:5])",
+        .argument_pointers = 1,
+        .directives = count});
+  KfdQueue queue = create(abi::kPm4);
+  push(queue, dispatch());
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_EQ(output_.word(4 * (kGroups - 1)), kGroups - 1);  // of the last workgroup
+
+  GfxSource reader = exchange();  // of s2
+  reader.directives += "\n" + count;
+  load(reader);
+  push(queue, dispatch());
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_THAT(rules(), ::testing::Contains("kernel"));
+  EXPECT_THAT(texts_, ::testing::HasSubstr("s2"));
+
+  push(queue, {0xc0017600, 0x244, 0});  // those before a set one must be set
+  push(queue, dispatch());
+  run();
+  EXPECT_THAT(rules(), ElementsAre("register-not-set"));
+}
+
 TEST_F(KernelTest, EndlessKernel_IsAHang) {
   HALYARD_NEEDS_ASSEMBLER();
   start({.max_instructions = 10'000});

@@ -8,6 +8,7 @@
 namespace halyard::inline v0::nv {
 namespace {
 
+using hcq::Field;
 using hcq::FieldRole;
 using hcq::Operand;
 using hcq::WordList;
