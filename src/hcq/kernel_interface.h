@@ -53,7 +53,4 @@ class KernelInterface {
   virtual Result<std::vector<std::string>> list(const char* directory) = 0;
 };
 
-// The system's own. Only on Linux. Lives as long as the process.
-KernelInterface& system_kernel();
-
 }  // namespace halyard::inline v0::hcq

@@ -125,6 +125,8 @@ constexpr Exception kExceptions[] = {
     {"src/base/program_posix.cpp", "filesystem", "the same"},
     {"src/base/thread.cpp", "pthread_attr_init",
      "allocates nothing and cannot fail in this C library"},
+    {"src/hcq/kernel_interface.h", "close", "declares the seam of hardware queues"},
+    {"src/hcq/kernel_interface.h", "ioctl", "the same"},
     {"simulation/stream/fake_library.cpp", "aligned_alloc",
      "the native library itself: calls to it pass the seam"},
     {"simulation/stream/fake_library.cpp", "mmap", "the same"},
