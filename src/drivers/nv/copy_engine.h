@@ -21,8 +21,8 @@ inline constexpr std::uint64_t kMaxCopyBytes = std::uint64_t{1} << 31;
 // one launch, and the value must be 1 to kMaxCopyBytes. Later launches of the channel start after
 // the copy.
 //
-// Fields: kTarget and kSource of each launch, whose operands include its offset in the copy: an
-// update adds the same difference to all of them. kSize only if there is one launch.
+// Fields: kTarget and kSource of each launch, which add its offset in the copy. kSize only if there
+// is one launch.
 [[nodiscard]] Status copy(hcq::WordList& list, const hcq::Operand& target,
                           const hcq::Operand& source, const hcq::Operand& bytes);
 
