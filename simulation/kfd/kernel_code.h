@@ -15,7 +15,7 @@
 
 namespace halyard::inline v0::sim::kfd {
 
-// What a queue knows of a kernel.
+// The facts that a queue has of a kernel.
 struct KernelRegisters {
   std::uint64_t code = 0;  // the address of the first instruction
   std::uint32_t rsrc1 = 0, rsrc2 = 0, rsrc3 = 0;

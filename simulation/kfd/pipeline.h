@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pipeline: what a compute queue has begun and not ended. The command processor goes on while
+// Pipeline: the packets that a compute queue has begun and not ended. Its processor continues while
 // dispatches run. Dispatches between two ends of pipe may run in any order; an end of pipe comes
 // after all that is before it.
 #pragma once

@@ -102,7 +102,7 @@ void Queue::set_read_pointer(std::uint64_t value) {
 void Queue::consume(Stream& stream, std::uint64_t count) {
   const std::uint64_t changed = stream.consume(count);
   if (changed == Stream::kUnchanged) return;
-  // Hardware executes what it has fetched, and goes on.
+  // Hardware executes the words that it has fetched, and continues.
   system_.report.add(
       "patched-after-fetch",
       join(name(), ": the word at ", hex(stream.address_of(changed)),

@@ -39,7 +39,7 @@ class Queue {
   Queue& operator=(const Queue&) = delete;
 
   const QueueSettings& settings() const { return settings_; }
-  // Does a piece of work. Returns false if there is none that can be done.
+  // Does a piece of work. Returns false if nothing can be done.
   bool step();
   // Why work is left, one sentence, or empty if none is.
   std::string waits_for() const;

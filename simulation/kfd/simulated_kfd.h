@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// SimulatedKfd: AMD's kernel driver and its devices, in this process, behind the interface through
+// SimulatedKfd: AMD's kernel driver and its devices, in this process, with the interface through
 // which a driver of hardware queues calls the system. The requests and their rules are those of
 // Linux 6.12; the queues are of two devices:
 //

@@ -55,7 +55,7 @@ struct System {
   explicit System(Options given);
   ~System();
 
-  // What an open descriptor is of.
+  // The file that a descriptor was opened for.
   enum class DescriptorKind : std::uint8_t { kKfd, kRender };
   struct Descriptor {
     DescriptorKind kind = DescriptorKind::kKfd;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // EncodedList: a command list as words of a hardware queue, in memory from which the device
-// executes them. A change writes the places of the changed fields alone.
+// executes them. A change writes the places of the changed fields only.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class EncodedList final : public detail::BoundList {
   void set_end(std::size_t end) noexcept override;
   void show_times(const detail::CommandList& list) const noexcept override;
 
-  // What the queue is to execute, in this order: each segment at once.
+  // The segments that the queue executes, in this order; it fetches each as a whole.
   std::span<const DeviceSpan> segments() const noexcept { return segments_; }
 
  private:

@@ -54,7 +54,7 @@ class HardwareQueue {
   // Precondition: the device executes nothing of the queue any more.
   ~HardwareQueue() = default;
 
-  // Queues the list behind all others, or nothing: kResourceExhausted if the backlog is full,
+  // Queues the list after all others, or nothing: kResourceExhausted if the backlog is full,
   // kUnavailable after close(). Never blocks.
   Status submit(Ref<EncodedList> list);
 

@@ -3,8 +3,8 @@
 // SignalPool: the signals of a device that stores their values itself. It cuts memory that the
 // device writes into slots of SignalWords; a released signal's slot is used again.
 //
-// A device that stores a value wakes nobody: its driver calls look(), from the thread that handles
-// its interrupts or that polls.
+// A device that stores a value wakes no thread: its driver calls look(), from the thread that
+// handles its interrupts or that polls.
 #pragma once
 
 #include <cstddef>

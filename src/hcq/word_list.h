@@ -2,7 +2,7 @@
 //
 // WordList: the words of commands for a hardware queue, and where the fields of each command are.
 // The encoders of the drivers append to it. A field that is changed later, or that a symbol fills,
-// is written into its places alone; nothing is encoded again.
+// is written into its places only; nothing is encoded again.
 //
 //     segments   words that the queue fetches at once. The words after a wait are a segment of
 //                their own, since the hardware may fetch ahead of what it executes.
@@ -29,7 +29,7 @@ struct DeviceSpan {
   std::uint64_t size = 0;     // in bytes
 };
 
-// What a command says, by its role. One field may have several places.
+// A number of a command, by its role. A field may have several places.
 enum class FieldRole : std::uint8_t {
   kSignal,         // the value of a wait or signal
   kSignalAddress,  // where it is

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Inbox: what other threads leave for the issuer of a queue: ready submissions, and requests. With
-// it, the word of the issuer role (issuer.h).
+// Inbox: ready submissions and requests that other threads leave for the issuer of a queue, and the
+// word of the issuer role (issuer.h).
 //
 // A thread first leaves something here. Then it takes the role, or schedules the queue; if it finds
 // the role taken it does nothing. The holder looks here again after it has released the role (rule
@@ -17,7 +17,7 @@ namespace halyard::inline v0::timeline {
 
 class Inbox {
  public:
-  // By IssuerRole.
+  // IssuerRole calls these.
   bool take_role() noexcept { return !role_.exchange(true, std::memory_order_seq_cst); }
   void release_role() noexcept { role_.store(false, std::memory_order_seq_cst); }
   bool is_role_taken() const noexcept { return role_.load(std::memory_order_seq_cst); }
@@ -65,7 +65,7 @@ class Inbox {
   // An exchange acquires what each thread that set the flag wrote before.
   void take_sweep() noexcept { (void)sweep_.exchange(false, std::memory_order_seq_cst); }
 
-  // Gates may open for what is held, or a marker was recorded.
+  // Gates may open for held submissions, or a marker was recorded.
   void want_retry() noexcept { retry_.store(true, std::memory_order_seq_cst); }
   bool wants_retry() const noexcept { return retry_.load(std::memory_order_relaxed); }
   void take_retry() noexcept { (void)retry_.exchange(false, std::memory_order_seq_cst); }

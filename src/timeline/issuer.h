@@ -6,8 +6,8 @@
 //                                            │
 //              others push to the inbox ─────┘   and leave it to the holder
 //
-// The role is taken by one exchange and never waited for. A drain takes the carry list first (what
-// did not fit before), then the inbox, at most kBound at a time.
+// A thread takes the role by an exchange, and never waits for it. A drain takes the carry list
+// first (what did not fit before), then the inbox, at most kBound at a time.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class Device;
 class Engine;
 class Queue;
 
-// Everything of it under the role, which alone gives access to it.
+// All functions are called under the role: only IssuerRole gives access to them.
 class Issuer {
  public:
   Issuer(Queue& queue, Inbox& inbox) noexcept;
@@ -40,25 +40,25 @@ class Issuer {
   // Makes the first lane. False: no memory.
   [[nodiscard]] bool open(NativeQueue& native) noexcept;
 
-  // Issues a submission of which no other thread knows, or queues it behind others. True: issued,
+  // Issues a submission of which no other thread knows, or queues it after others. True: issued,
   // or failed. `issued` (may be null) says where.
   bool accept(Submission& submission, LanePoint* issued) noexcept;
   // Issues ready submissions. Returns how many it has taken.
   std::size_t drain(std::size_t bound) noexcept;
 
-  // Records a marker at the end of the lane where one is wanted. The second function: true if the
+  // Records a marker at the end of the lane if a thread wants it. The second function: true if the
   // end of the issued work can be seen, after a marker of its own if necessary.
   void serve_marks() noexcept;
   bool mark_tail() noexcept;
 
-  // Retires what the lane has passed.
+  // Retires the submissions that the lane has passed.
   void retire() noexcept {
     if (lane_ != nullptr) (void)lane_->try_retire(*visit_);
   }
   // Retires what all lanes have passed, after a marker of its own if necessary. True if work is
   // left.
   bool retire_all() noexcept;
-  // Has the completion shell retire what is in the lanes.
+  // Has the completion shell retire the submissions in the lanes.
   void watch() noexcept;
   // Nothing is queued or in the lane.
   bool is_idle() const noexcept;
@@ -69,7 +69,7 @@ class Issuer {
 
   // Loss: issuer_loss.cpp.
   void check_for_loss() noexcept;
-  // Once the queue is idle: no thread is inside a lane. Closes the ones in quarantine.
+  // Once the queue is idle: no thread is inside a lane. Closes the lanes in quarantine.
   bool quiet() noexcept;
   // Closes the lane. True once it is not touched any more.
   bool close_lane(const Status& cause) noexcept;
@@ -78,7 +78,7 @@ class Issuer {
   template <class Describe, class TellWaits>
   void dump(std::string& text, Describe&& describe, TellWaits&& tell_waits) noexcept;
 
-  // Of the lane, for the submission that is about to be issued.
+  // The lane, and its edges and visit, for the submission that is about to be issued.
   LaneTracker& lane() const noexcept { return *lane_; }
   base::Array<Edge>& edges() noexcept { return edges_; }
   Visit& visit() const noexcept { return *visit_; }
@@ -145,13 +145,13 @@ class Issuer {
 // releases it schedules the queue if work was left meanwhile, so an EffectScope is open around it.
 class [[nodiscard]] IssuerRole {
  public:
-  // On release, what its lane has passed too early is retired. That may find a loss, so under a
-  // lock of the engine it is left to another thread.
+  // On release, submissions that the lane has passed too early are retired. That may find a loss,
+  // so under a lock of the engine it is left to another thread.
   enum class Overtaken : std::uint8_t { kRetire, kLeave };
 
   explicit IssuerRole(Issuer& issuer, Overtaken overtaken = Overtaken::kRetire) noexcept
       : IssuerRole(issuer, own_visit_, overtaken) {}
-  // Within a stretch of native calls that began before, or goes on after.
+  // Uses a visit that began before, or that continues afterwards.
   IssuerRole(Issuer& issuer, Visit& visit, Overtaken overtaken = Overtaken::kRetire) noexcept
       : issuer_(issuer), visit_(visit), overtaken_(overtaken) {
     (void)take();

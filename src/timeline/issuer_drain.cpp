@@ -38,7 +38,7 @@ bool IssuerRole::release() noexcept {
   return issuer_.inbox_.has_work() || (held_back && (lane == nullptr || !lane->is_busy()));
 }
 
-// Issues a submission of which no other thread knows, or queues it behind others. True: issued, or
+// Issues a submission of which no other thread knows, or queues it after others. True: issued, or
 // failed.
 bool Issuer::accept(Submission& submission, LanePoint* issued) noexcept {
   take_inbox();

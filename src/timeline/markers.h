@@ -2,12 +2,12 @@
 //
 // Markers: the places in a lane where its progress is seen (rule 20).
 //
-//     entries   1   2   3   4   5   6          through() is 4: what is behind it is not seen to end
+//     entries   1   2   3   4   5   6          through() is 4: the end of 5 and 6 is not seen
 //                   m       m
 //
 // On a lane that marks every submission there is nothing to record: each sequence is its own
-// marker. Otherwise the issuer records them: as it issues, where something already waits, and at
-// the lane's tail for those that come later, who ask for it from any thread.
+// marker. Otherwise the issuer records them: as it issues, if a thread or lane already waits, and
+// at the lane's tail for later waiters. These request it from any thread.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class LaneTracker;
 
 class Markers {
  public:
-  // For entries of which `mask` + 1 are remembered.
+  // It remembers `mask` + 1 entries.
   Markers(LaneTracker& lane, bool marks_all, std::uint64_t mask) noexcept
       : lane_(lane), marks_all_(marks_all), mask_(mask) {}
   // False: no memory.
@@ -59,7 +59,7 @@ class Markers {
   void missed(std::uint64_t sequence) noexcept {
     if (!marks_all_) at(sequence).store(false, std::memory_order_relaxed);
   }
-  // Another one was recorded, at the tail.
+  // A further marker was recorded, at the tail.
   void add(std::uint64_t sequence) noexcept {
     at(sequence).store(true, std::memory_order_relaxed);
     recorded(sequence);

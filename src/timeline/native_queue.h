@@ -72,7 +72,7 @@ struct Issue {
   trace::Stamps* stamps = nullptr;
 };
 
-// What a submission that failed left in the lane.
+// The part of a failed submission that is in the lane.
 enum class Left : std::uint8_t {
   kNothing,
   kWaits,    // some of its native waits, and no more than these
@@ -83,10 +83,10 @@ struct IssueResult {
   std::size_t count = 0;  // how many of the batch are in the lane now, from the front
   bool busy = false;      // batch[count] did not fit; it is issued again later
   Status status;          // not ok: batch[count] failed
-  // Of batch[count], with a status that is not ok. If it left nothing, its sequence is given to the
-  // next one. Otherwise native calls of it were made and cannot be undone. It keeps its
-  // sequence; the lane passes the sequence when the queued part is done, and nothing waits for it
-  // before that. A driver that cannot promise this reports kDeviceLost.
+  // Says what batch[count] left in the lane, if the status is not ok. If it left nothing, the next
+  // submission has its sequence. Otherwise native calls were made for it and cannot be undone. It
+  // keeps its sequence; the lane passes the sequence when the queued part is done, and nothing
+  // waits for it before that. A driver that cannot promise this reports kDeviceLost.
   Left left = Left::kNothing;
   // A wanted marker could not be recorded. The engine counts no submission of this batch as marked,
   // and calls mark() when a marker is needed.

@@ -152,10 +152,10 @@ class Queue final : public RefCounted, public WorkItem {
   // Retires the submissions that the lanes have passed, after a marker of its own if necessary.
   // True if work is in flight, or another thread has the role. The caller opens an EffectScope.
   bool retire_ended() noexcept;
-  // By a retirer: whether a thread has the issuer role. Acquires what its last holder published.
+  // A retirer asks whether a thread has the issuer role. Acquires the writes of the last holder.
   bool is_issuing() const noexcept { return inbox_.is_role_taken(); }
 
-  // For submissions: all waits are met; or it has ended, so its memory is free.
+  // Submissions call these: all waits are met; or it has ended, so its memory is free.
   void make_ready(Submission& submission) noexcept;
   SubmissionPool& pool() noexcept { return pool_; }
   // Those that are parked, ready, or on the host. `fn` is called under the lock of the list.
@@ -181,7 +181,7 @@ class Queue final : public RefCounted, public WorkItem {
   void add_held() noexcept { held_count_.fetch_add(1, std::memory_order_relaxed); }
   void drop_held() noexcept { held_count_.fetch_sub(1, std::memory_order_relaxed); }
   bool has_held() const noexcept { return held_count_.load(std::memory_order_acquire) != 0; }
-  // Drains again later, on another thread if one can be had.
+  // Drains again later, on another thread if there is one.
   void work_later(bool shell) noexcept;
   // A thread that waits for room counts itself before it reads the backlog, lowered before this.
   void note_room() noexcept {
@@ -193,7 +193,7 @@ class Queue final : public RefCounted, public WorkItem {
     wake_waiters();
   }
 
-  // For semaphores: a signal that advanced nothing (rule 4).
+  // Semaphores call this for a signal that advanced nothing (rule 4).
   void note_late(std::uint64_t semaphore, std::uint64_t value) noexcept;
   // The queue is never destroyed, and reachable for leak checkers. Without the lock of the engine.
   void keep() noexcept;

@@ -162,8 +162,8 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   // Ends in failure; the winner passes it on through the effects. False: it was not in `from`.
   bool end(State from, State to, const Status& cause) noexcept;
   void complete() noexcept;  // issued or issuing -> complete: signals
-  // It has failed, but its lane may still touch what it uses. Once the lane has passed it, the
-  // second function lets go of that.
+  // It has failed, but its lane may still touch its memory. Once the lane has passed it, the second
+  // function releases that memory.
   bool is_kept_in_flight() const noexcept {
     return kept_.load(std::memory_order_relaxed) != Kept::kNo;
   }
@@ -186,7 +186,7 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
     return described ? gate_->describe(payload_) : std::string();
   }
 
-  Submission* next = nullptr;  // in the list of the one who has it: pool, inbox or issuer
+  Submission* next = nullptr;  // in the list of its owner: pool, inbox or issuer
 
  private:
   friend class Issuer;

@@ -19,9 +19,9 @@ class SubmissionPool {
   SubmissionPool(const SubmissionPool&) = delete;
   SubmissionPool& operator=(const SubmissionPool&) = delete;
 
-  // An empty submission of the queue, with one reference. Null: no memory.
+  // Returns an empty submission of the queue, with a single reference. Null: no memory.
   Submission* allocate() noexcept;
-  // By the thread that dropped its last reference.
+  // The thread that dropped its last reference calls this.
   void recycle(Submission& submission) noexcept;
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Context: what an operation's execute() submits to: a queue, for one tree of operations.
+// Context: an operation's execute() submits to it. It stands for a queue, and for a single tree of
+// operations.
 //
 // The submissions of a tree run one after another. Between trees, queues and devices the data
 // decides: a submission runs after the last write of the memory that it uses and, if it writes that
@@ -88,7 +89,7 @@ class Context {
         status_(queue_.status()),
         submitter_(submitter),
         recording_(recording) {}
-  // For a tree that submits nothing.
+  // The context of a tree that submits nothing.
   explicit Context(detail::Submitter& submitter) noexcept : submitter_(submitter) {}
   virtual ~Context() = default;
 

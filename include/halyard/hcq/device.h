@@ -53,7 +53,7 @@ struct DeviceTraits {
   std::string_view target;
   // A submission cannot signal or wait for a larger value: kOutOfRange. 32 or 64.
   unsigned signal_bits = 64;
-  // False: a CopyQueue goes to the compute queue, so it blocks and is blocked by what is there.
+  // False: a CopyQueue's commands run on the compute queue, in order with the commands there.
   bool has_copy_queue = true;
   // Whether it takes BasicQueue::raw().
   bool takes_raw_words = false;

@@ -21,7 +21,7 @@ enum class Generation : std::uint8_t {
 Result<Generation> generation_of(std::string_view processor);
 
 // Checks of a command's operands; `what` names them in messages ("signal: the address"). A symbol
-// is not checked: whoever sets its value does that.
+// is not checked: the code that sets its value checks it.
 //   kInvalidArgument    the address is not a multiple of `alignment`
 //   kOutOfRange         it does not fit 48 bits, or the value exceeds `maximum`
 Status check_address(const hcq::Operand& address, std::uint64_t alignment, std::string_view what);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Constant bank 0: what a kernel that nvcc compiled finds there before its parameters.
+// Constant bank 0: the words that a kernel of nvcc reads there before its parameters.
 //
 //     windows     the addresses of the shared and the local window, 64 bits each
 //     stack       the first stack pointer, an offset in the local window

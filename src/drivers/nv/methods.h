@@ -69,7 +69,7 @@ constexpr std::uint32_t incrementing(Subchannel subchannel, std::uint32_t method
 // Makes later methods of the subchannel be those of `class_id`, such as 0xcbc0.
 [[nodiscard]] Status bind_class(hcq::WordList& list, Subchannel subchannel, std::uint32_t class_id);
 
-// Whether the host unit may fetch a segment before it has executed the one before.
+// Whether the host unit may fetch a segment before it has executed the previous segment.
 enum class GpFetch : std::uint8_t { kAhead, kAfterPreceding };
 
 // Returns the entry of a segment of `words` words at `address`. Refuses an address that is not a

@@ -129,7 +129,7 @@ enum QmdCaches : std::uint8_t {
   kQmdInstructions = 16,
   kQmdConstants = 32,
 };
-// Who sees the writes of a launch once it has completed (CWD_MEMBAR_TYPE).
+// The readers that see the writes of a launch once it has completed (CWD_MEMBAR_TYPE).
 enum class QmdMembar : std::uint8_t { kNone = 0, kSystem = 1, kDevice = 3 };
 
 struct ConstantBank {

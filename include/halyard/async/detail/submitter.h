@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Submitter: the Context that submits a tree of operations, or a part of one.
+// Submitter: the Context that submits a tree of operations, or a part of a tree.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ class HALYARD_EXPORT Submitter final : public Context {
  public:
   // `runtime` may be null; schedule() needs it.
   explicit Submitter(QueueRef queue, const Runtime* runtime = nullptr);
-  // For a tree that submits nothing (SubmitsNothing).
+  // The submitter of a tree that submits nothing (SubmitsNothing).
   struct ForNothing {};
   explicit Submitter(ForNothing) noexcept : Context(*this) {}
   // A part of the tree `whole` on a queue of its own; only the data orders it with the rest. The

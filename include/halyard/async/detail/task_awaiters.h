@@ -112,7 +112,7 @@ class SharedAwaiter {
   std::optional<TaskAwaiter<Op>> rest_;
 };
 
-// Makes the awaiter, without Throwing, of what a Task awaits.
+// Makes the awaiter of an object that a Task awaits, without Throwing.
 template <DeviceOperation Op>
 auto awaiter_of(Op&& operation, const TaskPlace& place) {
   if constexpr (MayBeFinished<Op>) {
