@@ -83,6 +83,12 @@ class DeviceBlocks final : public hcq::WordList::BlockMemory {
   std::uint64_t used_ = 0;
 };
 
+// The words of a single command.
+class CommandWords : public hcq::WordList {
+ public:
+  explicit CommandWords(BlockMemory* blocks = nullptr) : WordList(blocks) { begin_command(); }
+};
+
 // The segments of a list, where the device reads them.
 struct Segments {
   KfdBuffer memory;

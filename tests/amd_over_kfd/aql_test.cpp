@@ -12,7 +12,7 @@ using ::testing::IsEmpty;
 
 class AqlOverKfdTest : public AmdOverKfdTest {
  protected:
-  hcq::WordList list_;
+  CommandWords list_;
 };
 
 TEST_F(AqlOverKfdTest, PacketsAndSegmentsRunInOrder) {

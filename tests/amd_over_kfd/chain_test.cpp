@@ -35,7 +35,7 @@ class ChainOverKfdTest : public AmdOverKfdTest {
     restart(seed, compute_type);
     arguments_.quad(64) = output_.address;
     arguments_.quad(72) = input_.address;
-    hcq::WordList list;
+    CommandWords list;
     for (unsigned i = 0; i != kKernels / 2; ++i) {
       append_kernel(list, arguments_.address);
       append_kernel(list, arguments_.address + 64);
@@ -55,7 +55,7 @@ class ChainOverKfdTest : public AmdOverKfdTest {
     for (std::uint32_t i = 0; i != kBytes / 4; ++i) host.word(4 * i) = i;
 
     for (std::uint32_t round = 1; round <= kRounds; ++round) {
-      hcq::WordList copy_list, compute_list;
+      CommandWords copy_list, compute_list;
       amd::SdmaEncoder sdma(copy_list, generation());
       check(sdma.copy(input_.address, host.address, kBytes));
       check(sdma.signal(signal(0), round));

@@ -13,7 +13,7 @@ using ::testing::IsEmpty;
 class MistakesOverKfdTest : public AmdOverKfdTest {
  protected:
   KfdQueue queue_ = create(abi::kPm4);
-  hcq::WordList list_;
+  CommandWords list_;
   amd::Pm4Encoder pm4_{list_, amd::Generation::kGfx11};
   std::vector<std::uint32_t> words() const { return {list_.words().begin(), list_.words().end()}; }
 };
@@ -76,7 +76,7 @@ TEST_F(MistakesOverKfdTest, AnUpdateAfterTheFetch_IsReported) {
 // In the ring, where the words after a poll are fetched as well.
 TEST_F(MistakesOverKfdTest, AnUpdateOfSdmaWordsInTheRing_IsReported) {
   KfdQueue queue = create(abi::kSdma);
-  hcq::WordList list;
+  CommandWords list;
   amd::SdmaEncoder sdma(list, generation());
   check(sdma.wait(signal(0), 1));
   check(sdma.copy(output_.address, input_.address, 64));
@@ -93,7 +93,7 @@ TEST_F(MistakesOverKfdTest, AnUpdateOfSdmaWordsInTheRing_IsReported) {
 
 TEST_F(MistakesOverKfdTest, SdmaPacketsAcrossTheEndOfTheRing_AreReported) {
   KfdQueue queue = create(abi::kSdma);
-  hcq::WordList list;
+  CommandWords list;
   amd::SdmaEncoder sdma(list, generation());
   check(sdma.copy(output_.address, input_.address, 64));
   for (std::uint64_t words = 0; words <= ring_words(queue).size(); words += 7) {

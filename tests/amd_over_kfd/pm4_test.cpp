@@ -14,7 +14,7 @@ class Pm4OverKfdTest : public AmdOverKfdTest {
  protected:
   KfdQueue queue_ = create(abi::kPm4);
   DeviceBlocks blocks_{allocate(4096)};
-  hcq::WordList list_{&blocks_};
+  CommandWords list_{&blocks_};
   amd::Pm4Encoder pm4_{list_, amd::Generation::kGfx11};
 };
 
@@ -54,7 +54,7 @@ TEST_F(Pm4OverKfdTest, AnotherQueueEndsAWait) {
   submit(queue_, list_);
   EXPECT_THAT(run(), ElementsAre(HasSubstr("reference 1")));
 
-  hcq::WordList other;
+  CommandWords other;
   check(amd::Pm4Encoder(other, amd::Generation::kGfx11).signal(signal(0), 1));
   KfdQueue second = create(abi::kPm4);
   submit(second, other);
@@ -175,7 +175,7 @@ TEST_F(Pm4OverKfdTest, Gfx942) {
     EXPECT_THAT(launch.user_data, ElementsAre(low(arguments_.address), high(arguments_.address)));
   });
   const amd::Mailbox event = create_event();
-  hcq::WordList list;
+  CommandWords list;
   amd::Pm4Encoder pm4(list, generation());
   check(pm4.wait(signal(0), 5));
   pm4.barrier();

@@ -24,7 +24,7 @@ class SdmaOverKfdTest : public AmdOverKfdTest, public ::testing::WithParamInterf
   }
 
   KfdQueue queue_;
-  hcq::WordList list_;
+  CommandWords list_;
   amd::SdmaEncoder sdma_{list_, amd::generation_of(kfd::nodes()[GetParam()].name).value()};
 };
 
@@ -89,7 +89,7 @@ TEST_P(SdmaOverKfdTest, AnUpdateBeforeTheFetchChangesWhatIsCopied) {
 // Rounds have two lengths, so that the packets before the ring's end differ from lap to lap.
 TEST_P(SdmaOverKfdTest, PacketsInTheRingWrap) {
   for (std::uint32_t i = 1; i != 500; ++i) {
-    hcq::WordList list;
+    CommandWords list;
     amd::SdmaEncoder sdma(list, generation());
     check(sdma.wait(signal(0), i - 1));
     if (i % 2 == 0) check(sdma.timestamp(signal(1)));
@@ -106,7 +106,7 @@ TEST_P(SdmaOverKfdTest, PacketsInTheRingWrap) {
 TEST_P(SdmaOverKfdTest, IndirectPacketsWrap) {
   check(sdma_.signal(signal(0), 1));
   Segments segments = submit(queue_, list_);
-  hcq::WordList other;  // so that there are words of packets where zeros come in a later lap
+  CommandWords other;  // so that there are words of packets where zeros come in a later lap
   check(amd::SdmaEncoder(other, generation()).timestamp(signal(1)));
   for (std::uint32_t i = 2; i != 500; ++i) {
     EXPECT_THAT(run(), IsEmpty());
