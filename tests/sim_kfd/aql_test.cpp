@@ -205,7 +205,7 @@ TEST_F(AqlTest, WrongDispatches_AreReported) {
                                                {"dispatch", 1, 0x00024000},
                                                {"unaligned", 8, 0x20},
                                                {"unaligned", 10, 8},
-                                               {"access", 9, 0x7fff},
+                                               {"access", 9, 0x1234},
                                                {"scratch", 6, 16}}) {
     start({});
     begin();
