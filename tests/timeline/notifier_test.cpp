@@ -144,6 +144,10 @@ class NotifierThread : public ::testing::Test {
     notifier.stop();
     EXPECT_FALSE(library.is_open);
   }
+  // Returns when the thread waits for a call and for the only lane.
+  void wait_for_watching() const {
+    while (library.waited_for != 2) std::this_thread::yield();
+  }
 
   Library library;
   Notifier notifier{library};
@@ -167,7 +171,7 @@ TEST_F(NotifierThread, IsCalledForASequenceBelowTheOneThatItWaitsFor) {
   Lane lane(*this);
   ArmedNotify late, early;
   ASSERT_TRUE(notifier.arm(lane.shared, 9, late).ok());
-  std::this_thread::sleep_for(5ms);  // it waits for 9
+  wait_for_watching();
   const int calls = library.calls;
   ASSERT_TRUE(notifier.arm(lane.shared, 2, early).ok());
   EXPECT_EQ(library.calls, calls + 1);
@@ -182,7 +186,7 @@ TEST_F(NotifierThread, IsNotCalledForASequenceThatComesLater) {
   Lane lane(*this);
   ArmedNotify first, second;
   ASSERT_TRUE(notifier.arm(lane.shared, 2, first).ok());
-  std::this_thread::sleep_for(5ms);
+  wait_for_watching();
   const int calls = library.calls;
   ASSERT_TRUE(notifier.arm(lane.shared, 3, second).ok());
   EXPECT_EQ(library.calls, calls);
@@ -252,7 +256,7 @@ TEST_F(NotifierThread, HasReadALaneBeforeItsRemovalEnds) {
   Lane lane(*this);
   ArmedNotify notify;
   ASSERT_TRUE(notifier.arm(lane.shared, 1, notify).ok());
-  while (library.waited_for != 2) std::this_thread::yield();  // for a call, and for the lane
+  wait_for_watching();
   library.removal = Library::Removal::kBegun;
   notifier.remove(lane.shared);
   library.removal = Library::Removal::kEnded;
