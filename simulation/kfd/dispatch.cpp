@@ -27,8 +27,8 @@ Scratch scratch_of(const Node& node, std::uint32_t tmpring) {
   return {(tmpring & 0xfff) * engines, (tmpring >> 12 & 0x7fff) * 256};  // waves of each engine
 }
 
-// The memory of a device, as the interpreter sees it. What a dispatch reads stays mapped while it
-// runs.
+// The memory of a device, as the interpreter sees it. Memory that a dispatch reads stays mapped
+// while it runs.
 class DispatchMemory final : public gfx::Memory {
  public:
   explicit DispatchMemory(const AddressSpace& space) : space_(space) {}

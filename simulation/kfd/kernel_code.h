@@ -32,7 +32,7 @@ struct KernelCode {
   std::string error;  // one sentence
 };
 
-// Decoded kernels, and what the device's instruction caches may hold of them. A kernel is decoded
+// Decoded kernels, and the parts that the device's instruction caches may hold. A kernel is decoded
 // again when its code or registers changed. Not thread-safe.
 class KernelCodeCache {
  public:

@@ -33,7 +33,7 @@ struct EndOfPipe {
   bool is_clock = false;  // writes the device's clock
   bool interrupts = false;
   std::uint32_t context = 0;
-  std::uint64_t before = 0;  // what was in memory when the packet was executed
+  std::uint64_t before = 0;  // the value in memory when the packet was executed
 };
 
 using PipelineItem = std::variant<Dispatch, EndOfPipe>;

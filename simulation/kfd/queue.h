@@ -32,7 +32,7 @@ enum class Progress : std::uint8_t { kDone, kWaits, kStopped };
 
 class Queue {
  public:
-  // `unit` is the size in bytes of what the pointers count.
+  // The pointers count units of `unit` bytes.
   Queue(System& system, Device& device, QueueSettings settings, unsigned unit);
   virtual ~Queue() = default;
   Queue(const Queue&) = delete;

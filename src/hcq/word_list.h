@@ -111,6 +111,7 @@ class WordList {
   void block_field(std::uint32_t block, std::uint32_t offset, std::uint8_t bytes,
                    const Field& field, int shift = 0, std::uint64_t mask = ~std::uint64_t{0});
 
+  // The last segment may be empty.
   std::size_t segment_count() const noexcept { return segment_begins_.size(); }
   std::span<const std::uint32_t> segment(std::size_t segment) const noexcept;
   std::span<const std::uint32_t> words() const noexcept { return words_; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A device of the tests that shares nothing with the CPU's: it executes words of its own from its
-// own addresses, stores the values of signals without telling anybody, has a single queue, counts
+// own addresses, stores the values of signals without a notification, has a single queue, counts
 // time in ticks, and launches kernels of any local size. It runs only when a test says so.
 #pragma once
 
@@ -160,7 +160,7 @@ class TestDevice final : public Device {
   }
   ~TestDevice() override { free_abandoned(); }
 
-  // Executes until nothing is queued or a wait holds. Wakes nobody.
+  // Executes until nothing is queued or a wait holds. Wakes no thread.
   void run() {
     do {
       execute_ring();

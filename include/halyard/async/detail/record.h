@@ -34,7 +34,7 @@ namespace detail {
 inline constexpr std::size_t kMaxSlots = 16;
 
 HALYARD_EXPORT Result<Ref<RefCounted>> start_recording(Context& whole);
-// Records what it executes, between start_recording() and finish_recording().
+// The context whose operations are recorded, between start_recording() and finish_recording().
 HALYARD_EXPORT Context& recorder_of(RefCounted& recording) noexcept;
 HALYARD_EXPORT Result<Ref<Storage>> add_slot(RefCounted& recording, const Shape& shape,
                                              kernel::ElementType type, std::size_t parameter);
